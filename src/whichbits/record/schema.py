@@ -1,0 +1,125 @@
+"""What a run holds: the request timeline, the manifest, and their types. Version 1.
+
+Times are monotonic nanoseconds against the run's origin (``Manifest.origin_unix_ns`` ties them to the wall
+clock). Missing is ``None``, never 0.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+SCHEMA_VERSION = 1
+
+Source = Literal["measured", "predicted", "imported"]
+CellState = Literal["planned", "done", "interrupted", "skipped"]
+ClientVerdict = Literal["client_ok", "client_suspect", "client_limited"]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRecord:
+    """One request as the client saw it; ``chunk_*`` hold one entry a chunk that carried generated content."""
+
+    index: int
+    replica: str | None
+    requested_output_tokens: int
+    prompt_tokens: int | None
+    cached_tokens: int | None
+    output_tokens: int | None
+    scheduled_ns: int
+    sent_ns: int | None
+    first_byte_ns: int | None
+    finished_ns: int | None
+    chunk_ns: Sequence[int]
+    chunk_tokens: Sequence[int]
+    finish_reason: str | None
+    done_seen: bool
+    http_status: int | None
+    error_code: str | None
+    error: str | None
+
+    @property
+    def succeeded(self) -> bool:
+        """True if it ended well with the tokens asked for; see the design's definition of success."""
+        return self.error_code is None
+
+
+@dataclass(frozen=True)
+class ClientHealth:
+    """Whether the client could have been the limit in a cell, and the numbers that decide it."""
+
+    verdict: ClientVerdict
+    reasons: tuple[str, ...]
+    send_lag_p99_ms: float | None
+    loop_lag_p99_ms: float | None
+    cpu_share: float | None
+    sub_millisecond_gap_share: float | None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Arm x load x repeat: one stretch of traffic and how it ended."""
+
+    cell: int
+    arm: str
+    concurrency: int | None
+    request_rate: float | None
+    repeat: int
+    state: CellState = "planned"
+    requests: int | None = None
+    failed: int | None = None
+    started_ns: int | None = None
+    finished_ns: int | None = None
+    client: ClientHealth | None = None
+    cache_state: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A value read from somewhere, with the line it came from."""
+
+    value: str | int | float | bool | None
+    source: str
+    line: str | None = None
+
+
+@dataclass(frozen=True)
+class ReplicaRecord:
+    """One server process of an arm: how it was started and what it said of itself."""
+
+    replica: str
+    command: tuple[str, ...]
+    environment: dict[str, str]
+    url: str
+    ready_seconds: float | None
+    log: str | None
+    facts: dict[str, Fact]
+
+
+@dataclass(frozen=True)
+class ArmRecord:
+    """One served variant: what was claimed, what the checkpoint holds, what each replica said."""
+
+    arm: str
+    weight_format: str
+    engine: str
+    checkpoint: dict[str, Fact]
+    replicas: tuple[ReplicaRecord, ...]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """run.json: everything about a run but its request timelines, scrapes and logs."""
+
+    schema_version: int
+    source: Source
+    name: str
+    study: dict[str, Any]
+    created: str
+    origin_unix_ns: int
+    host: dict[str, Any]
+    tools: dict[str, str]
+    arms: dict[str, ArmRecord] = field(default_factory=dict)
+    cells: tuple[Cell, ...] = ()
+    interrupted: bool = False
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,139 @@
+"""The study file as types: what is asked. Every key is documented here and nowhere else."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, model_validator
+
+WeightFormat = Literal["fp32", "bf16", "fp16", "w8a8-fp8", "w8a8-int8", "w8a16", "w4a16", "w4a8-int8"]
+CachePolicy = Literal["salt", "reset", "restart", "warm"]
+
+
+class Strict(BaseModel):
+    """Frozen, and refuses keys that it does not know."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Arm(Strict):
+    """One served variant of the model."""
+
+    weight_format: WeightFormat = Field(description="Bits of weights and of activations, as claimed.")
+    model: str = Field(description="A path, a built-in model's name, or a hub id.")
+    engine: str = Field(default="embedded", description="Which engine serves the arm.")
+    options: dict[str, str | int | float | bool] = Field(
+        default_factory=dict, description="Engine options, in the engine's own words."
+    )
+    environment: dict[str, str] = Field(default_factory=dict, description="Environment of the server.")
+
+
+class ChatTraffic(Strict):
+    """Conversations as ShareGPT has them: log-normal lengths around the given means."""
+
+    kind: Literal["chat"]
+    input_tokens: PositiveInt = Field(default=218, description="Mean prompt length in tokens.")
+    output_tokens: PositiveInt = Field(default=220, description="Mean answer length in tokens.")
+    input_sigma: PositiveFloat = Field(default=1.0, description="Spread of ln(prompt length).")
+    output_sigma: PositiveFloat = Field(default=0.8, description="Spread of ln(answer length).")
+    longest_input: PositiveInt | None = Field(default=None, description="Cut prompts to this; default 8 x the mean.")
+    longest_output: PositiveInt | None = Field(default=None, description="Cut answers to this; default 4 x the mean.")
+
+
+class PrefixRepetitionTraffic(Strict):
+    """Prompts that share long prefixes: ``prefixes`` distinct ones, used equally often (within one)."""
+
+    kind: Literal["prefix_repetition"]
+    prefix_tokens: PositiveInt = 3072
+    suffix_tokens: PositiveInt = 64
+    prefixes: PositiveInt = 160
+    output_tokens: PositiveInt = 32
+
+
+class RandomTraffic(Strict):
+    """Prompts of independent random tokens, all of one length (or uniform within a range around it)."""
+
+    kind: Literal["random"]
+    input_tokens: PositiveInt = 128
+    output_tokens: PositiveInt = 64
+    range_ratio: float = Field(default=0.0, ge=0, lt=1, description="Lengths vary by this share, both ways.")
+
+
+Traffic = Annotated[ChatTraffic | PrefixRepetitionTraffic | RandomTraffic, Field(discriminator="kind")]
+
+
+class Load(Strict):
+    """One point of the sweep: a concurrency (closed loop), a request rate (open loop), or a rate with a cap."""
+
+    concurrency: PositiveInt | None = None
+    request_rate: PositiveFloat | None = Field(default=None, description="Requests per second, Poisson.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _a_plain_number_is_a_concurrency(cls, value: Any) -> Any:
+        return {"concurrency": value} if isinstance(value, int) and not isinstance(value, bool) else value
+
+    @model_validator(mode="after")
+    def _something_is_set(self) -> Self:
+        if self.concurrency is None and self.request_rate is None:
+            message = "a load needs a concurrency, a request_rate, or both"
+            raise ValueError(message)
+        return self
+
+    def __str__(self) -> str:
+        """Return the load as people write it: ``c16``, ``10/s``, ``10/s cap 32``."""
+        if self.request_rate is None:
+            return f"c{self.concurrency}"
+        cap = "" if self.concurrency is None else f" cap {self.concurrency}"
+        return f"{self.request_rate:g}/s{cap}"
+
+
+class CellSize(Strict):
+    """How many requests a cell sends: ``requests``, or a number per stream between two bounds."""
+
+    requests: PositiveInt | None = Field(default=None, description="Exactly this many, whatever the load.")
+    per_stream: PositiveInt = Field(default=4, description="Requests per concurrent stream.")
+    at_least: PositiveInt = 16
+    at_most: PositiveInt = 1000
+    seconds: PositiveFloat = Field(default=30.0, description="Open loop without a cap: rate x this many.")
+
+
+class WarmUp(Strict):
+    """Traffic before the first cell of an arm; it stops when the arm's own step time is stable."""
+
+    at_least_requests: PositiveInt = 4
+    at_most_requests: PositiveInt = 64
+    stable_within: PositiveFloat = Field(default=0.1, description="Relative change between two rounds.")
+
+
+class Slo(Strict):
+    """Bounds that a single request must hold jointly to be good."""
+
+    ttft_ms: PositiveFloat | None = None
+    tpot_ms: PositiveFloat | None = None
+    e2e_ms: PositiveFloat | None = None
+
+
+class Limits(Strict):
+    """When to give up."""
+
+    ready_seconds: PositiveFloat = 600.0
+    request_seconds: PositiveFloat = 300.0
+    silence_seconds: PositiveFloat = Field(default=120.0, description="Longest wait between two reads.")
+    failed_share: float = Field(default=0.0, ge=0, le=1, description="More failures than this share: exit 4.")
+
+
+class Study(Strict):
+    """What is asked: arms, traffic, loads, and the rules of a fair answer."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    arms: dict[str, Arm] = Field(min_length=1)
+    traffic: Traffic
+    loads: tuple[Load, ...] = Field(min_length=1)
+    cell: CellSize = CellSize()
+    repeats: PositiveInt = 1
+    seed: int = Field(default=0, ge=0, description="Prompts, lengths and arrivals all follow from it.")
+    token_ids: tuple[int, int] = Field(default=(1000, 30000), description="Prompts draw from this range.")
+    warm_up: WarmUp = WarmUp()
+    cache: CachePolicy = Field(default="salt", description="How a cell is kept cold, or 'warm'.")
+    slo: Slo | None = None
+    limits: Limits = Limits()
+    output: str = Field(default="runs", description="Folder for run folders.")
