@@ -79,7 +79,7 @@ def _estimate(summary: Summary, measure: Measure, arms: set[str], load: float) -
 
 
 def between(marks: Sequence[tuple[float, float]], load: float, *, y_log: bool) -> float | None:
-    """Return the value at a load as the drawn line has it: straight on the chart's axes; None beyond its ends."""
+    """Return the value at a load where the drawn line passes; None beyond its ends."""
     for (left, start), (right, end) in pairwise(marks):
         if left <= load <= right:
             share = math.log(load / left) / math.log(right / left)

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from whichbits.analyze.summary import CellSummary, Summary
 from whichbits.report.measures import MEASURES, Measure
-from whichbits.report.wording import BEST, MISSING, THIN, load_of, load_text, number
+from whichbits.report.wording import BEST, MISSING, THIN, VERDICTS, load_of, load_text, number
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,11 @@ class Row:
     load: str
     name: str
     values: dict[str, Value]
+
+    @property
+    def verdict(self) -> str:
+        """The client's verdict in a word."""
+        return VERDICTS.get(self.cell.client_verdict, self.cell.client_verdict or MISSING)
 
 
 def groups(summary: Summary) -> tuple[tuple[Row, ...], ...]:

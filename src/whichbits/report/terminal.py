@@ -17,7 +17,6 @@ from whichbits.report.wording import (
     LOAD_NAMES,
     MISSING,
     THIN_LEGEND,
-    VERDICTS,
     count,
     leader_text,
     number,
@@ -118,8 +117,7 @@ def _row(row: Row, *, first: bool) -> Iterable[RenderableType]:
     yield Text(str(cell.failed), style="red" if cell.failed else "dim")
     for value in row.values.values():
         yield _value(value)
-    verdict = VERDICTS.get(cell.client_verdict, cell.client_verdict or MISSING)
-    yield Text(verdict, style="" if verdict in ("ok", MISSING) else "yellow")
+    yield Text(row.verdict, style="" if row.verdict in ("ok", MISSING) else "yellow")
 
 
 def _value(value: Value) -> Text:
