@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from whichbits.report.write import rebuild_reports
+from whichbits.report.rebuild import rebuild_reports
 
 
 def report(folder: Path, *, json: Annotated[bool, Parameter(negative=())] = False) -> int:

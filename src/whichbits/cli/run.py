@@ -9,12 +9,14 @@ from typing import Annotated
 
 import uvloop
 from cyclopts import Parameter
+from rich.console import Console
 
 from whichbits.cli.outcome import exit_code
 from whichbits.conduct.estimate import study_seconds
 from whichbits.conduct.host import host_facts, tool_versions
 from whichbits.conduct.order import Visit, pending, visits
-from whichbits.conduct.session import Listen, Stage, conduct
+from whichbits.conduct.events import Progress
+from whichbits.conduct.session import Stage, conduct
 from whichbits.conduct.stopping import stop_on_signals
 from whichbits.errors import ArmMismatch, ServerNotReady, WhichbitsError
 from whichbits.record.run import Run
@@ -22,7 +24,7 @@ from whichbits.record.schema import SCHEMA_VERSION, Manifest
 from whichbits.record.writer import RunWriter
 from whichbits.report.live import listener
 from whichbits.report.plan import show_plan
-from whichbits.report.write import rebuild_reports
+from whichbits.report.rebuild import rebuild_reports
 from whichbits.study.model import Study
 from whichbits.study.read import quickstart, read_study
 
@@ -58,10 +60,10 @@ def run(
     task = _task(study, resume)
     estimate_s = study_seconds(task.study, task.visits)
     if dry_run:
-        show_plan(task.study, task.visits, estimate_s, to_stderr=json)
+        show_plan(task.study, task.visits, Console(stderr=json))
         return 0
     writer = RunWriter.reopen(task.folder) if task.folder else _new_run(task.study, output)
-    ended = uvloop.run(_conduct(task, writer, listener(plain=plain), estimate_s))
+    ended = uvloop.run(_conduct(task, writer, listener(Console(stderr=True), plain=plain), estimate_s))
     summary = rebuild_reports(writer.folder, json_to_stdout=json)
     if ended.mismatch is not None:
         raise ended.mismatch
@@ -74,14 +76,19 @@ class _Ended:
     mismatch: WhichbitsError | None = None
 
 
-async def _conduct(task: Task, writer: RunWriter, listen: Listen, estimate_s: float) -> _Ended:
+async def _conduct(task: Task, writer: RunWriter, listen: Progress, estimate_s: float) -> _Ended:
     stop = asyncio.Event()
-    stage = Stage(task.study, writer, listen, stop)
+    stage = Stage(task.study, writer, listen, stop, _origin_ns(writer.manifest))
     with stop_on_signals(stop):
         try:
             return _Ended(failures=tuple(await conduct(stage, task.visits, estimate_s)))
         except ArmMismatch as mismatch:
             return _Ended(mismatch=mismatch)
+
+
+def _origin_ns(manifest: Manifest) -> int:
+    """Return the monotonic time of the run's origin, for a new run as for one that goes on after a restart."""
+    return time.monotonic_ns() - (time.time_ns() - manifest.origin_unix_ns)
 
 
 def _task(study: Path | None, resume: Path | None) -> Task:

@@ -1,11 +1,13 @@
 """Running a study: visit each arm, drive its cells, hand every result to the writer at once."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from statistics import median
 
+from whichbits.conduct.addresses import targets
 from whichbits.conduct.cold import make_cold
 from whichbits.conduct.events import (
     ArmReady,
@@ -13,8 +15,8 @@ from whichbits.conduct.events import (
     CellFinished,
     CellProgress,
     CellStarted,
-    Event,
     Notice,
+    Progress,
     StudyFinished,
     StudyStarted,
     WarmingUp,
@@ -24,23 +26,25 @@ from whichbits.conduct.stopping import Stopped, unless
 from whichbits.conduct.warm import tpot_ms, warm_up
 from whichbits.drive.cell import CellCapture, drive_cell
 from whichbits.errors import ArmMismatch, ServerNotReady
-from whichbits.record.schema import Cell
+from whichbits.record.schema import ArmRecord, Cell
+from whichbits.record.scrapes import Phase, Scrape
 from whichbits.record.writer import RunWriter
 from whichbits.serve.arm import RunningArm, serve_arm
 from whichbits.study.model import Load, Study
 from whichbits.traffic.plan import plan_cell
 
-Listen = Callable[[Event], None]
-
-
 @dataclass(frozen=True)
 class Stage:
-    """What every step of a study needs: the question, where answers go, who listens, and the wish to stop."""
+    """What every step of a study needs: the question, where answers go, who listens, the wish to stop, the clock.
+
+    ``origin_ns`` is the ``time.monotonic_ns()`` from which every recorded time counts.
+    """
 
     study: Study
     writer: RunWriter
-    listen: Listen
+    listen: Progress
     stop: asyncio.Event
+    origin_ns: int
 
 
 async def conduct(stage: Stage, visits: Sequence[Visit], estimate_s: float | None) -> list[ServerNotReady]:
@@ -49,7 +53,8 @@ async def conduct(stage: Stage, visits: Sequence[Visit], estimate_s: float | Non
     An arm that does not start or dies costs its own cells only: the others go on. An arm that is not what it
     claims ends the study (ArmMismatch). When ``stage.stop`` is set, what is finished is kept and the rest is left.
     """
-    stage.listen(StudyStarted(sum(len(visit.cells) for visit in visits), estimate_s, tuple(stage.study.arms)))
+    cells = tuple(cell for visit in visits for cell in visit.cells)
+    stage.listen(StudyStarted(cells, tuple(stage.study.arms), estimate_s))
     failures: list[ServerNotReady] = []
     try:
         for visit in visits:
@@ -90,7 +95,7 @@ async def _visit(stage: Stage, visit: Visit) -> None:
         serving = serve_arm(visit.arm, study.arms[visit.arm], stage.writer.folder, study.limits)
         running = await unless(stage.stop, servers.enter_async_context(serving))
         stage.writer.arm(running.record)
-        stage.listen(ArmReady(visit.arm, running.record.replicas[0].ready_seconds, running.facts_line))
+        stage.listen(ArmReady(visit.arm, running.ready_seconds, _facts_line(running.record)))
         stage.listen(WarmingUp(visit.arm))
         medians = await unless(stage.stop, warm_up(study, running))
         stage.writer.arm(replace(running.record, warm_up_tpot_ms=medians))
@@ -105,23 +110,21 @@ async def _drive(stage: Stage, cell: Cell, running: RunningArm) -> None:
     planned = plan_cell(stage.study, load, cell.repeat)
     cache_state = await make_cold(stage.study.cache, running.replicas)
     stage.listen(CellStarted(cell, len(planned)))
-    await _scrape(stage.writer, running, cell, "before")
+    await _scrape(stage, running, cell, "before")
+    began_ns = time.monotonic_ns()
+
+    def progress(sent: int, finished: int, failed: int, chunks: int) -> None:  # noqa: ARG001 - drive's Protocol
+        elapsed_s = (time.monotonic_ns() - began_ns) / 1e9
+        stage.listen(CellProgress(finished, failed, len(planned), chunks, elapsed_s))
+
     capture = await drive_cell(
-        running.targets,
-        planned,
-        load,
-        stage.study.limits,
-        stage.writer.origin_ns,
-        progress=lambda finished, failed, tokens, elapsed_s: stage.listen(
-            CellProgress(finished, failed, len(planned), tokens, elapsed_s)
-        ),
-        stop=stage.stop,
+        targets(running), planned, load, stage.study.limits, stage.origin_ns, progress=progress, stop=stage.stop
     )
-    await _scrape(stage.writer, running, cell, "after")
     done = _finished(cell, capture, cache_state)
     stage.writer.cell(done, capture.records)
     stage.listen(CellFinished(done, _median_tpot_ms(capture), _output_tokens_per_s(capture)))
     running.raise_if_dead()
+    await _scrape(stage, running, cell, "after")
 
 
 def _finished(cell: Cell, capture: CellCapture, cache_state: str) -> Cell:
@@ -137,12 +140,28 @@ def _finished(cell: Cell, capture: CellCapture, cache_state: str) -> Cell:
     )
 
 
-async def _scrape(writer: RunWriter, running: RunningArm, cell: Cell, phase: str) -> None:
+async def _scrape(stage: Stage, running: RunningArm, cell: Cell, phase: Phase) -> None:
     for replica in running.replicas:
-        scrape = await replica.control.scrape()
-        writer.scrape(
-            running.record.arm, replica.name, cell.cell, phase, scrape.time_ns - writer.origin_ns, scrape.text
-        )
+        seen = await replica.control.scrape()
+        time_ns = seen.time_ns - stage.origin_ns
+        stage.writer.scrape(Scrape(running.record.arm, replica.name, cell.cell, phase, time_ns, seen.text))
+
+
+def _facts_line(record: ArmRecord) -> str:
+    """Return what a person wants to see when an arm comes up."""
+    facts = record.replicas[0].facts
+    shown = {
+        "weights": ("model_memory_gib", "{:.2f} GiB"),
+        "KV cache": ("kv_cache_tokens", "{:,} tokens"),
+        "computes in": ("dtype", "{}"),
+        "kernel": ("quant_kernels", "{}"),
+    }
+    known = [
+        f"{word} {layout.format(facts[key].value)}"
+        for word, (key, layout) in shown.items()
+        if key in facts and facts[key].value is not None
+    ]
+    return ", ".join(known)
 
 
 def _median_tpot_ms(capture: CellCapture) -> float | None:

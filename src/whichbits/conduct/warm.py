@@ -3,6 +3,7 @@
 import time
 from statistics import median
 
+from whichbits.conduct.addresses import targets
 from whichbits.drive.cell import drive_cell
 from whichbits.errors import ServerNotReady
 from whichbits.record.schema import RequestRecord
@@ -31,7 +32,7 @@ def _stable(medians: list[float], within: float) -> bool:
 
 async def _round_tpot_ms(study: Study, running: RunningArm, round_number: int) -> float:
     capture = await drive_cell(
-        running.targets,
+        targets(running),
         plan_warm_up(study, round_number),
         Load(concurrency=study.warm_up.at_least_requests),
         study.limits,

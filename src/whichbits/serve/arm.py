@@ -13,7 +13,7 @@ from whichbits.record.schema import ArmRecord, ReplicaRecord
 from whichbits.serve.control import ControlClient
 from whichbits.serve.engine import Engine, Launch, Prepared, engine
 from whichbits.serve.process import ServerProcess, free_ports
-from whichbits.serve.ready import wait_until_ready
+from whichbits.serve.ready import died, wait_until_ready
 from whichbits.study.model import Arm, Limits
 
 _HOST = "127.0.0.1"
@@ -49,6 +49,18 @@ class RunningArm:
 
     record: ArmRecord
     replicas: tuple[Replica, ...]
+    engine: Engine
+
+    @property
+    def ready_seconds(self) -> float:
+        """Seconds from the first server's start until the last one answered."""
+        return max(replica.ready_seconds or 0.0 for replica in self.record.replicas)
+
+    def raise_if_dead(self) -> None:
+        """Raise ServerNotReady, with the cause that its log gives, if a server has ended meanwhile."""
+        for replica in self.replicas:
+            if replica.process.returncode is not None:
+                raise died(replica.process, self.engine.failure, "while it was serving")
 
 
 @dataclass(frozen=True)
@@ -79,7 +91,7 @@ async def serve_arm(name: str, arm: Arm, folder: Path, limits: Limits) -> AsyncI
             started.append(_start(order, str(index), port))
         records = await _all_ready(order, started)
         _insist_on_the_arm(order, records)
-        yield RunningArm(_arm_record(order, records), tuple(started))
+        yield RunningArm(_arm_record(order, records), tuple(started), chosen)
     finally:
         await _end_all(started)
 

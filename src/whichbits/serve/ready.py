@@ -35,7 +35,7 @@ async def wait_until_ready(
     async with ClientSession(timeout=ClientTimeout(total=_PROBE_SECONDS)) as session:
         while not await _is_healthy(session, url):
             if server.returncode is not None:
-                raise _died(server, failure)
+                raise died(server, failure, "before it was ready")
             if _seconds_since_start(server) > within_seconds:
                 raise _too_slow(server, within_seconds)
             await asyncio.sleep(pause)
@@ -63,12 +63,13 @@ def _seconds_since_start(server: ServerProcess) -> float:
     return (time.monotonic_ns() - server.started_ns) / 1e9
 
 
-def _died(server: ServerProcess, failure: Callable[[str], str | None]) -> ServerNotReady:
+def died(server: ServerProcess, failure: Callable[[str], str | None], when: str) -> ServerNotReady:
+    """Return the error for a server that has ended: its log's own cause, or else the log's last lines."""
     log_text = server.log_text()
     cause = failure(log_text) or "\n    ".join(last_lines(log_text, _QUOTED_LINES))
     return ServerNotReady(
         "server-died",
-        f"the server ended with {_meaning(server.returncode)} before it was ready",
+        f"the server ended with {_meaning(server.returncode)} {when}",
         why=cause or "its log is empty",
         fix=f"read the whole log: {server.log}",
     )
