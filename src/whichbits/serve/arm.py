@@ -11,7 +11,7 @@ from urllib.parse import quote
 from whichbits.errors import ArmMismatch
 from whichbits.record.schema import ArmRecord, ReplicaRecord
 from whichbits.serve.control import ControlClient
-from whichbits.serve.engine import Engine, Launch, Prepared, engine
+from whichbits.serve.engine import Engine, Prepared, engine
 from whichbits.serve.process import ServerProcess, free_ports
 from whichbits.serve.ready import died, wait_until_ready
 from whichbits.study.model import Arm, Limits
@@ -102,7 +102,7 @@ def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _start(order: _Order, name: str, port: int) -> Replica:
-    launch: Launch = order.engine.command(order.arm, order.prepared, _HOST, port)
+    launch = order.engine.command(order.arm, order.prepared, _HOST, port)
     environment = {**launch.environment, **order.arm.environment}
     log = order.folder / "logs" / f"{quote(order.name, safe='')}-{name}.log"
     return Replica(
