@@ -19,7 +19,7 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     model: str
     dynamic_quantization_group_size: int = 0
-    kv_cache_gib: float = 1.0
+    kv_cache_gib: int = 1
     kv_cache_dtype: Literal["f16", "u8"] = "f16"
     max_num_seqs: int = 64
     max_num_batched_tokens: int = 512

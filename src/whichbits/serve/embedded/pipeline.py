@@ -64,9 +64,10 @@ def measure_blocks(pipeline: Any) -> Blocks:
 
 def _usage_after(pipeline: Any, tokens: int) -> float:
     prompt = openvino.Tensor(np.arange(1, tokens + 1, dtype=np.int64)[None])
-    # A finished request gives its blocks back within the step, after the usage was noted.
-    pipeline.add_request(0, prompt, genai.GenerationConfig(max_new_tokens=1, ignore_eos=True))
-    while pipeline.has_non_finished_requests():
+    # A finished request gives its blocks back within the step, after the usage was noted. The handle is held
+    # because a request that nobody can read is dropped.
+    handle = pipeline.add_request(0, prompt, genai.GenerationConfig(max_new_tokens=1, ignore_eos=True))
+    while handle.get_status() == genai.GenerationStatus.RUNNING and pipeline.has_non_finished_requests():
         pipeline.step()
     return float(pipeline.get_metrics().cache_usage) / 100
 
