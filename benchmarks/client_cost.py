@@ -1,6 +1,6 @@
-"""What the client costs and how late it stamps: a paced server in another process, the real driver in this one.
+"""What the client costs and how late it stamps: a paced server in another process, the real driver here.
 
-The server keeps the monotonic time of every send; the driver's chunk stamps are compared with them one by one.
+The server keeps the monotonic time of every send; each chunk stamp is compared with its own.
 
     python benchmarks/client_cost.py --streams 1000 --rate 20 --tokens 200
 """
@@ -72,9 +72,7 @@ def serve(gap_s: float, pipe: Pipe) -> None:
         loop = asyncio.get_running_loop()
         server = await loop.create_server(lambda: PacedServer(gap_s, sends), "127.0.0.1", 0, backlog=2048)
         pipe.send(server.sockets[0].getsockname()[1])
-        stopped = asyncio.Event()
-        loop.add_reader(pipe.fileno(), stopped.set)
-        await stopped.wait()
+        await asyncio.to_thread(pipe.recv)
         pipe.send((sends, time.process_time()))
         server.close()
 
@@ -107,14 +105,11 @@ def report(capture: CellCapture, sends: dict[int, list[int]], server_cpu_s: floa
     print(f"  client      {cpu_us:.1f} us CPU an event, {capture.health.cpu_share:.0%} of a core")
     print(f"  server      {server_cpu_s * 1e6 / len(lags):.1f} us CPU an event")
     print(f"  stamp lag   p50 {np.percentile(lags, 50):.3f} ms, p99 {np.percentile(lags, 99):.2f} ms")
-    print(
-        f"  ITL p50/p99 seen {_p(gaps, 50)}/{_p(gaps, 99)} ms, sent {_p(server_gaps, 50)}/{_p(server_gaps, 99)} ms"
-    )
+    for who, values in (("sent", server_gaps), ("seen", gaps)):
+        print(
+            f"  ITL {who}    p50 {np.percentile(values, 50):.1f} ms, p99 {np.percentile(values, 99):.1f} ms"
+        )
     print(f"  self-check  {capture.health}")
-
-
-def _p(values: np.ndarray[tuple[int], np.dtype[np.float64]], percent: float) -> str:
-    return f"{np.percentile(values, percent):.1f}"
 
 
 if __name__ == "__main__":
