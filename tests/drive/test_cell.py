@@ -257,3 +257,17 @@ def test_a_connection_that_the_server_closed_is_never_chosen() -> None:
         assert fake.connections >= 5
 
     uvloop.run(main())
+
+
+def test_bounded_memory_changes_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where raw answers outgrow their budget they are decoded during the cell, to the same records."""
+    monkeypatch.setattr("whichbits.drive.dispatch.RAW_BYTES_KEPT", 0)
+
+    async def main() -> None:
+        async with serving(stream()) as fake:
+            capture = await drive(fake, plan(6), Load(concurrency=2))
+
+        assert [record.error_code for record in capture.records] == [None] * 6
+        assert [list(record.chunk_tokens) for record in capture.records] == [[1] * 4] * 6
+
+    uvloop.run(main())

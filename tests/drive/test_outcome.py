@@ -157,6 +157,26 @@ def test_a_refused_port_fails_each_request_and_ends_the_cell() -> None:
     assert capture.health.verdict == "client_ok"
 
 
+def test_a_server_that_slams_the_door_is_not_besieged() -> None:
+    """Each request fails by itself, and idle connections are not reopened for ever."""
+    accepted = 0
+
+    async def slam(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal accepted
+        accepted += 1
+        writer.close()
+
+    async def main() -> set[str | None]:
+        async with await asyncio.start_server(slam, "127.0.0.1", 0) as server:
+            target = Target("127.0.0.1", server.sockets[0].getsockname()[1], "tiny")
+            planned = [PlannedRequest(index, (index,), ASKED, None) for index in range(4)]
+            capture = await drive_cell([target], planned, Load(concurrency=2), GENEROUS, 0)
+            return {record.error_code for record in capture.records}
+
+    assert uvloop.run(main()) == {"connection_lost"}
+    assert accepted <= 2 + 4
+
+
 def test_a_failed_request_keeps_what_had_arrived_and_does_not_spoil_the_next() -> None:
     """Chunks up to the failure stay in the record; the stream goes on over a new connection."""
 

@@ -45,6 +45,7 @@ class Connection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._lost = lost
         self.closed: asyncio.Future[None] = self._loop.create_future()
+        self.has_served = False
         self._poll = select.poll()
         self._reusable = True
         self._exchange: Exchange | None = None
@@ -71,6 +72,10 @@ class Connection(asyncio.Protocol):
         ``sent_ns`` is taken before the write: uvloop hands the bytes to the kernel at the end of the loop's
         turn, so the stamp errs towards a longer TTFT, never a shorter one.
         """
+        if self.closed.done():
+            exchange.fail("connection_lost", "the server closed the connection before the request was sent")
+            return
+        self.has_served = True
         self._exchange, self._over, self._sized = exchange, self._loop.create_future(), False
         exchange.sent_ns = self._read_ns = time.monotonic_ns()
         self._transport.write(request)

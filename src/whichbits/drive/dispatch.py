@@ -14,7 +14,7 @@ from whichbits.drive.target import Target
 from whichbits.study.model import Limits, Load
 from whichbits.traffic.plan import PlannedRequest
 
-RAW_BYTES_KEPT = 128 * 2**20
+RAW_BYTES_KEPT = 256 * 2**20
 """Raw answers kept for decoding after the cell; beyond it each new answer makes the oldest be decoded."""
 
 _PIECE_OVERHEAD = 80  # bytes that CPython needs to hold a small bytes object, its stamp and two list slots

@@ -90,9 +90,12 @@ class ConnectionPool:
 
     def _forget(self, connection: Connection) -> None:
         self._open.discard(connection)
-        if connection in self._idle and not self._closing:
+        if connection not in self._idle:
+            return
+        self._idle.remove(connection)
+        if connection.has_served and not self._closing:
             # Servers close idle connections after seconds; the next request should not pay for the handshake.
-            self._idle.remove(connection)
+            # One that is closed before its first request is not replaced: that server slams the door.
             refill = asyncio.get_running_loop().create_task(self._add_idle())
             self._refills.add(refill)
             refill.add_done_callback(self._refills.discard)

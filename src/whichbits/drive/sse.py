@@ -7,6 +7,7 @@ import msgspec
 
 DONE = b"[DONE]"
 
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _FAILED_FINISH = frozenset({"error", "abort"})
 
 # Atomic, so that one CRLF is never taken for two line ends.
@@ -114,11 +115,11 @@ def split_events(body: bytes) -> list[ServerEvent]:
     Lines end with LF, CR or CRLF; comments and other fields than ``data``, ``event`` and ``error`` (an old
     llama.cpp way to report one) are ignored; a last event without its blank line counts.
     """
-    body_start = 3 if body.startswith(b"\xef\xbb\xbf") else 0
+    block_end = _block_end if b"\r" in body else _block_end_lf
     events: list[ServerEvent] = []
-    start = body_start
+    start = len(_BYTE_ORDER_MARK) if body.startswith(_BYTE_ORDER_MARK) else 0
     while start < len(body):
-        end, following = _block_end(body, start)
+        end, following = block_end(body, start)
         data, is_error = _read_block(body[start:end])
         if data is not None:
             events.append(ServerEvent(data, following, is_error))
@@ -127,8 +128,15 @@ def split_events(body: bytes) -> list[ServerEvent]:
 
 
 def _block_end(body: bytes, start: int) -> tuple[int, int]:
+    """Return where the block that begins at ``start`` ends, and where its blank line does."""
     match = _BLANK_LINE.search(body, start)
     return match.span() if match else (len(body), len(body))
+
+
+def _block_end_lf(body: bytes, start: int) -> tuple[int, int]:
+    """Do the same where only LF ends lines: most streams, at a tenth of the cost."""
+    end = body.find(b"\n\n", start)
+    return (end, end + 2) if end >= 0 else (len(body), len(body))
 
 
 def _read_block(block: bytes) -> tuple[bytes | None, bool]:
