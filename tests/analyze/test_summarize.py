@@ -212,6 +212,7 @@ def test_a_run_killed_halfway_is_summarized_as_far_as_it_got(tmp_path: Path) -> 
 
     summary = summarize(Run.load(writer.folder))
 
+    assert summary.interrupted
     assert [(cell.state, cell.requests) for cell in summary.cells] == [("done", 1), ("planned", 0)]
     assert [finding.text for finding in summary.findings if finding.code == "unfinished"] == [
         "1 of 2 cells did not run to their end."

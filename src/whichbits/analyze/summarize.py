@@ -35,7 +35,7 @@ def summarize(run: Run) -> Summary:
         source=run.manifest.source,
         study=run.manifest.name,
         run=run.folder.resolve().name,
-        interrupted=run.manifest.interrupted,
+        interrupted=run.interrupted,
         load_unit=load_unit(cells),
         arms={arm: arm_summary(run.manifest, record) for arm, record in run.manifest.arms.items()},
         cells=cells,
