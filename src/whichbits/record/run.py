@@ -37,6 +37,11 @@ class Run:
         """The cells in the order of their numbers, planned ones included."""
         return self.manifest.cells
 
+    @property
+    def interrupted(self) -> bool:
+        """True if the run was cut short: it says so, or it was killed while cells were still planned."""
+        return self.manifest.interrupted or any(cell.state == "planned" for cell in self.cells)
+
     @cached_property
     def requests(self) -> pa.Table:
         """All requests, one row each, with the columns of ``record.columns.SCHEMA``.
