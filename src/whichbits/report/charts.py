@@ -18,7 +18,6 @@ Drawing = Any
 
 _LABEL_GAP_PX = 15.0
 _LONGEST_LABEL = 16
-_CHARACTER_PX = 7.0
 _INK = "#4b5563"
 _GRID = "#e5e7eb"
 
@@ -83,9 +82,7 @@ def chart(summary: Summary, figure: Figure, width: int | str = "container") -> d
         *_crossing_layer(axes, summary, figure.measure, marks),
         *_label_layers(axes, summary, marks),
     ]
-    drawing = alt.layer(*layers).properties(
-        width=width, height=figure.height, padding=_padding(summary, turns)
-    )
+    drawing = alt.layer(*layers).properties(width=width, height=figure.height, padding=4)
     specification: dict[str, Any] = drawing.configure(**_STYLE).to_dict()
     return specification
 
@@ -250,12 +247,6 @@ def _colour(summary: Summary) -> alt.Color:
 
 def _chart(rows: Sequence[dict[str, Any]]) -> Drawing:
     return alt.Chart(alt.InlineData(values=list(rows)))
-
-
-def _padding(summary: Summary, turns: Sequence[Change]) -> dict[str, int]:
-    longest = max(len(_shortened(plain(arm))) for arm in summary.arms)
-    top = 8 + 15 * min(2, len(turns))
-    return {"left": 4, "top": top, "bottom": 4, "right": int(36 + longest * _CHARACTER_PX)}
 
 
 def _shortened(name: str) -> str:

@@ -22,6 +22,7 @@ from whichbits.report.provenance import client_rows, commands, fact_rows, flat, 
 from whichbits.report.series import Change, changes, line, points
 from whichbits.report.table import groups, has_thin
 from whichbits.report.wording import (
+    FINDING_KINDS,
     LOAD_NAMES,
     MISSING,
     count,
@@ -33,12 +34,6 @@ from whichbits.report.wording import (
     short_load,
     verdict_texts,
 )
-
-KINDS = {
-    "observed": ("Observed", "What the numbers show."),
-    "interpretation": ("Interpretation", "What would explain it; the evidence fits, but does not prove."),
-    "unresolved": ("Unresolved", "What this run cannot say."),
-}
 
 
 @dataclass(frozen=True)
@@ -85,7 +80,7 @@ def html(summary: Summary, manifest: Manifest) -> Mapping[str, bytes]:
         groups=groups(summary),
         thin=has_thin(summary),
         signs=signs(tuple(summary.arms)),
-        kinds=KINDS,
+        kinds=FINDING_KINDS,
         arms=[(arm, fact_rows(arm, manifest.arms.get(name))) for name, arm in summary.arms.items()],
         clients=client_rows(summary, manifest),
         commands=commands(manifest),
@@ -133,8 +128,10 @@ def _plate(summary: Summary, figure: Figure) -> Plate:
 
 def _description(summary: Summary, figure: Figure, turns: tuple[Change, ...]) -> str:
     subject = f"{figure.measure.name} in {figure.measure.unit} over {LOAD_NAMES[summary.load_unit]}"
-    leads = "; ".join(f"{turn.after} takes over from {turn.before} at {short_load(turn.load)}" for turn in turns)
-    return f"Line chart: {subject}, a line an arm. {leads + '. ' if leads else ''}The table below has its numbers."
+    leads = "; ".join(
+        f"{turn.after} takes over from {turn.before} at {short_load(turn.load)}" for turn in turns
+    )
+    return f"Line chart: {subject}, a line an arm. {leads + '. ' if leads else ''}Numbers: the table below."
 
 
 @cache

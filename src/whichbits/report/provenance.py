@@ -1,4 +1,4 @@
-"""Where a report's numbers come from, as rows for a page: arms' facts, the client's health, commands, study."""
+"""Where a report's numbers come from, as rows: arms' facts, the client's health, commands."""
 
 import shlex
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import yaml
 
 from whichbits.analyze.summary import ArmSummary, CellSummary, Summary
 from whichbits.record.schema import ArmRecord, Cell, Fact, Manifest
-from whichbits.report.wording import MISSING, VERDICTS, count, load_text, number
+from whichbits.report.wording import MISSING, VERDICTS, load_text, number
 
 
 @dataclass(frozen=True)
@@ -135,16 +135,17 @@ def _percent(share: float | None) -> str:
 
 
 def _written(value: object) -> str:
-    if value is None or value == "":
-        return MISSING
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return count(value)
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {_written(part)}" for name, part in value.items()) or MISSING
-    if isinstance(value, list | tuple):
-        return ", ".join(_written(part) for part in value) or MISSING
-    return str(value)
+    match value:
+        case None:
+            text = MISSING
+        case bool():
+            text = "yes" if value else "no"
+        case float():
+            text = f"{value:.4g}"
+        case dict():
+            text = ", ".join(f"{name} {_written(part)}" for name, part in value.items())
+        case list() | tuple():
+            text = ", ".join(_written(part) for part in value)
+        case _:
+            text = str(value)
+    return text or MISSING

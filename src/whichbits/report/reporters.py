@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import Protocol, cast
@@ -85,7 +86,8 @@ def _write(path: Path, content: bytes) -> None:
         partial.write_bytes(content)
         os.replace(partial, path)  # noqa: PTH105 - the same call, named for its atomicity
     except OSError as error:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
         raise BadInput(
             "report.unwritable",
             f"cannot write {path}: {error.strerror}",

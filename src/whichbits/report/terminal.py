@@ -14,6 +14,7 @@ from whichbits.report.measures import MEASURES
 from whichbits.report.table import Row, Value, groups, has_thin
 from whichbits.report.wording import (
     BEST_LEGEND,
+    FINDING_KINDS,
     LOAD_NAMES,
     MISSING,
     THIN_LEGEND,
@@ -24,8 +25,6 @@ from whichbits.report.wording import (
     ranges_text,
     verdict_texts,
 )
-
-_KINDS = {"observed": "Observed", "interpretation": "Interpretation", "unresolved": "Unresolved"}
 
 
 def text(summary: Summary, manifest: Manifest) -> Mapping[str, bytes]:
@@ -150,7 +149,7 @@ def _table(*headings: str) -> Table:
 
 
 def _findings(findings: tuple[Finding, ...]) -> Iterable[RenderableType]:
-    for kind, title in _KINDS.items():
+    for kind, (title, _) in FINDING_KINDS.items():
         chosen = [finding for finding in findings if finding.kind == kind]
         if not chosen:
             continue

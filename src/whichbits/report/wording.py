@@ -3,6 +3,7 @@
 import unicodedata
 
 from whichbits.analyze.summary import CellSummary, Crossing, Crossover, Recommendation
+from whichbits.record.schema import Cell
 
 MISSING = "–"  # noqa: RUF001 - an en dash is what a table shows for a value that is not known
 THIN = "~"
@@ -25,6 +26,13 @@ CROSSOVER_VERDICTS = {
 }
 
 LOAD_NAMES = {"concurrency": "concurrent requests", "request_rate": "requests per second"}
+
+
+FINDING_KINDS = {
+    "observed": ("Observed", "What the numbers show."),
+    "interpretation": ("Interpretation", "What would explain it; the evidence fits, but does not prove."),
+    "unresolved": ("Unresolved", "What this run cannot say."),
+}
 
 
 def number(value: float | None) -> str:
@@ -51,7 +59,7 @@ def load_of(cell: CellSummary, load_unit: str) -> float | None:
     return cell.concurrency if load_unit == "concurrency" else cell.request_rate
 
 
-def load_text(cell: CellSummary) -> str:
+def load_text(cell: CellSummary | Cell) -> str:
     """Return the load as studies write it: ``c16``, ``10/s``, ``10/s cap 32``."""
     if cell.request_rate is None:
         return f"c{count(cell.concurrency)}"
