@@ -46,7 +46,8 @@ def _untidy(rng: random.Random, index: int) -> RequestRecord:
         prompt_tokens=rng.choice((100, 200)),
     )
     unsent = replace(failed(good), sent_ns=None, finished_ns=None, error_code="connect_refused")
-    return rng.choice((good, good, good, good, failed(good), unsent))
+    cut_off = replace(good, error_code="truncated")
+    return rng.choice((good, good, good, good, failed(good), cut_off, unsent))
 
 
 def untidy_run(parent: Path) -> Path:
@@ -73,6 +74,7 @@ def test_every_cell_number_can_be_recomputed_from_the_requests(
     summary = summarized(folder)
 
     assert check_summary(folder) >= 19 * len(summary.cells)
+    assert any(cell.steady_output_tokens_per_s for cell in summary.cells)
 
 
 def test_a_wrong_number_does_not_pass_the_recomputation(tmp_path: Path) -> None:
@@ -178,7 +180,7 @@ ONE, TWO = record(0), replace(record(1), replica="1")
         ([ONE, TWO], {"0": [ONE, TWO], "1": []}, ["replica 0 2", "replica 1 0"]),
         ([replace(ONE, replica=None), TWO], {"0": [ONE, TWO], "1": []}, []),
         ([replace(ONE, replica=None)], {"0": [ONE], "1": [TWO]}, ["the engines 2"]),
-        ([ONE, failed(TWO)], {"0": [ONE], "1": [TWO]}, []),
+        ([ONE, failed(TWO)], {"0": [ONE], "1": []}, []),
     ],
     ids=[
         "balanced",
