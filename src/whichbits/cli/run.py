@@ -63,7 +63,8 @@ def run(
         show_plan(task.study, task.visits, Console(stderr=json))
         return 0
     writer = RunWriter.reopen(task.folder) if task.folder else _new_run(task.study, output)
-    ended = uvloop.run(_conduct(task, writer, listener(Console(stderr=True), plain=plain), estimate_s))
+    with listener(plain_lines=plain or None) as listen:
+        ended = uvloop.run(_conduct(task, writer, listen, estimate_s))
     summary = rebuild_reports(writer.folder, json_to_stdout=json)
     if ended.mismatch is not None:
         raise ended.mismatch

@@ -124,11 +124,15 @@ class Engine:
         self._pipeline.step()
         seconds = time.monotonic() - started
         self._cancelled = False
-        outputs = [output for sequence, handle in list(self._handles.items()) for output in self._read(sequence, handle)]
+        outputs = [
+            output
+            for sequence, handle in list(self._handles.items())
+            for output in self._read(sequence, handle)
+        ]
         metrics = self._pipeline.get_metrics()
-        running = min(int(metrics.scheduled_requests), len(self._handles))
+        scheduled = min(int(metrics.scheduled_requests), len(self._handles))
         usage = float(metrics.cache_usage) / 100 if self._handles else 0.0
-        return Step(outputs, running, len(self._handles) - running, usage, seconds)
+        return Step(outputs, scheduled, len(self._handles) - scheduled, usage, seconds)
 
     def _read(self, sequence: int, handle: Any) -> list[Output]:
         if not handle.can_read():
@@ -137,7 +141,9 @@ class Engine:
         finished = finish_reason(generated.finish_reason)
         if finished is not None:
             del self._handles[sequence]
-        return [Output(sequence, list(generated.generated_ids), list(generated.generated_log_probs), finished)]
+        return [
+            Output(sequence, list(generated.generated_ids), list(generated.generated_log_probs), finished)
+        ]
 
     def _ended_silently(self, sequence: int, handle: Any) -> list[Output]:
         if handle.get_status() == genai.GenerationStatus.RUNNING:

@@ -1,8 +1,9 @@
-"""The embedded engine as whichbits' serve room starts and checks it."""
+"""How a study starts the embedded engine: weights made, log read, claim checked."""
 
 import sys
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 
 from gguf import GGMLQuantizationType
 
@@ -14,109 +15,160 @@ from whichbits.serve.embedded.weights.source import store_weights
 from whichbits.serve.engine import Launch, Prepared
 from whichbits.study.model import Arm
 
+OPTIONS: dict[str, type] = {
+    "kv_cache_gib": int,
+    "kv_cache_dtype": str,
+    "max_num_seqs": int,
+    "max_num_batched_tokens": int,
+    "enable_prefix_caching": bool,
+    "threads": int,
+}
+
 
 @dataclass(frozen=True)
-class Format:
-    """How a weight format is made: the GGUF type of the linear layers, and the groups of activations (0: none)."""
+class FormatPlan:
+    """A weight format in the engine's terms; group size 0 leaves activations as they are."""
 
     linear: GGMLQuantizationType
-    linear_bits: int
-    group_size: int
+    activation_group_size: int
+
+    @property
+    def quantises_activations(self) -> bool:
+        return self.activation_group_size > 0
 
 
 FORMATS = {
-    "fp16": Format(GGMLQuantizationType.F16, 16, 0),
-    "w8a16": Format(GGMLQuantizationType.Q8_0, 8, 0),
-    "w8a8-int8": Format(GGMLQuantizationType.Q8_0, 8, 32),
-    "w4a16": Format(GGMLQuantizationType.Q4_0, 4, 0),
-    "w4a8-int8": Format(GGMLQuantizationType.Q4_0, 4, 32),
+    "fp16": FormatPlan(GGMLQuantizationType.F16, 0),
+    "w8a8-int8": FormatPlan(GGMLQuantizationType.Q8_0, 32),
+    "w8a16": FormatPlan(GGMLQuantizationType.Q8_0, 0),
+    "w4a16": FormatPlan(GGMLQuantizationType.Q4_0, 0),
+    "w4a8-int8": FormatPlan(GGMLQuantizationType.Q4_0, 32),
 }
-OPTIONS = {
-    "kv_cache_gib": "--kv-cache-gib",
-    "kv_cache_dtype": "--kv-cache-dtype",
-    "max_num_seqs": "--max-num-seqs",
-    "max_num_batched_tokens": "--max-num-batched-tokens",
-    "enable_prefix_caching": "--enable-prefix-caching",
-    "threads": "--threads",
+_BITS = {GGMLQuantizationType.F16: 16, GGMLQuantizationType.Q8_0: 8, GGMLQuantizationType.Q4_0: 4}
+# Weight types that OpenVINO may hold a GGUF type in once it is loaded.
+_LOADED_AS = {
+    GGMLQuantizationType.F16: ("f16", "bf16", "f32"),
+    GGMLQuantizationType.Q8_0: ("u8", "i8"),
+    GGMLQuantizationType.Q4_0: ("u4", "i4"),
 }
 
 
 class EmbeddedEngine:
-    """OpenVINO GenAI on this machine's CPU; needs nothing but the extra ``[embedded]``."""
+    """OpenVINO GenAI's continuous batching in a server of ours."""
 
     name = "embedded"
 
     def prepare(self, arm: Arm) -> Prepared:
-        """Fetch the model if it is built in, and rewrite it to the arm's format; seconds, once a cache."""
+        """Fetch and rewrite the arm's weights if the cache lacks them; seconds to a minute the first time.
+
+        Raises:
+            BadInput: if the format, an option or the model is not one of this engine's.
+        """
+        plan = _plan(arm)
         _check_options(arm)
-        stored = store_weights(arm.model, _format(arm).linear)
-        return Prepared(str(stored.path), checkpoint_facts(stored.path) | _source(stored.source, stored.source_sha256))
+        stored = store_weights(arm.model, plan.linear)
+        facts = checkpoint_facts(stored.path)
+        facts["made_from"] = Fact(stored.source, str(stored.path))
+        facts["made_from_sha256"] = Fact(stored.source_sha256, str(stored.path))
+        return Prepared(str(stored.path), facts)
 
     def command(self, arm: Arm, prepared: Prepared, host: str, port: int) -> Launch:
-        """Return the command of a server of its own."""
-        fixed = ("--model", prepared.model_path, "--host", host, "--port", str(port))
-        group = ("--dynamic-quantization-group-size", str(_format(arm).group_size))
-        name = ("--served-model-name", self.served_model(arm))
-        options = tuple(part for key, value in arm.options.items() for part in _flag(OPTIONS[key], value))
-        return Launch((sys.executable, "-m", "whichbits.serve.embedded", *fixed, *name, *group, *options), {})
-
-    def served_model(self, arm: Arm) -> str:
-        """Return the model's name as the study has it."""
-        return arm.model
+        """Return the server's command; it needs nothing in its environment."""
+        _check_options(arm)
+        flags = {
+            "--model": prepared.model_path,
+            "--host": host,
+            "--port": str(port),
+            "--served-model-name": self.served_model(arm),
+            "--dynamic-quantization-group-size": str(_plan(arm).activation_group_size),
+        }
+        words = [word for pair in flags.items() for word in pair]
+        words += [word for option, value in arm.options.items() for word in _flag(option, value)]
+        return Launch((sys.executable, "-m", "whichbits.serve.embedded", *words), {})
 
     def read_facts(self, log_text: str) -> dict[str, Fact]:
-        """Read the fact lines of the server's log."""
+        """Return what the server said of itself."""
         return read_facts(log_text)
 
+    def served_model(self, arm: Arm) -> str:
+        """Return the name that requests use."""
+        return Path(arm.model).stem if arm.model.endswith(".gguf") else arm.model
+
     def failure(self, log_text: str) -> str | None:
-        """Return the first cause that the log states."""
+        """Return the line of a dead server's log that says why."""
         return read_failure(log_text)
 
     def verify(self, arm: Arm, checkpoint: dict[str, Fact], facts: dict[str, Fact]) -> list[str]:
-        """Compare claim, checkpoint and log.
-
-        A claim of 8-bit activations on a processor that cannot quantise them is no lie of the arm: it is left to a
-        finding. The reverse, activations quantised where 16 bits are claimed, is.
-        """
-        claimed = _format(arm)
-        reasons = []
-        stored_bits = checkpoint["linear_bits"].value
-        if stored_bits != claimed.linear_bits:
-            reasons.append(f"its linear layers hold {stored_bits} bits, not {claimed.linear_bits}")
-        group = facts["activation_quantization_group_size"].value
-        if group is not None and group != claimed.group_size:
-            reasons.append(f"activations are quantised in groups of {group}, not {claimed.group_size}")
-        return reasons
+        """Return the reasons why the arm is not what it claims; none if it is."""
+        plan = _plan(arm)
+        activations = _wrong_activations(arm, plan, facts)
+        return [*_wrong_bits(arm, plan, checkpoint), *_wrong_weights(arm, plan, facts), *activations]
 
 
-def _format(arm: Arm) -> Format:
-    if arm.weight_format not in FORMATS:
+def _plan(arm: Arm) -> FormatPlan:
+    plan = FORMATS.get(arm.weight_format)
+    if plan is None:
         raise BadInput(
-            "embedded_format_unknown",
-            f"The embedded engine cannot serve {arm.weight_format}.",
-            why="It runs GGUF weights on a CPU, which has no such arithmetic.",
-            fix=f"Use one of {', '.join(FORMATS)}.",
+            "embedded-format",
+            f"the embedded engine cannot serve {arm.weight_format}",
+            why="OpenVINO on a CPU reads 16-bit, 8-bit and 4-bit GGUF weights, with activations as they are or int8.",
+            fix=f"Choose one of {', '.join(FORMATS)}, or another engine.",
         )
-    return FORMATS[arm.weight_format]
+    return plan
 
 
 def _check_options(arm: Arm) -> None:
-    for key in arm.options:
-        if key not in OPTIONS:
-            near = get_close_matches(key, OPTIONS, n=1)
+    for option, value in arm.options.items():
+        expected = OPTIONS.get(option)
+        if expected is None:
+            near = get_close_matches(option, OPTIONS, n=1)
             raise BadInput(
-                "embedded_option_unknown",
-                f"The embedded engine has no option '{key}'" + (f"; did you mean '{near[0]}'?" if near else "."),
-                why="Options are the engine's own words.",
-                fix=f"Use {', '.join(OPTIONS)}.",
+                "embedded-option-unknown",
+                f"the embedded engine has no option {option!r}"
+                + (f"; did you mean {near[0]!r}?" if near else ""),
+                why="An option that is not understood would silently not be applied.",
+                fix=f"Its options are {', '.join(OPTIONS)}.",
+            )
+        if not isinstance(value, expected) or (isinstance(value, bool) and expected is not bool):
+            raise BadInput(
+                "embedded-option-type",
+                f"option {option} cannot be {value!r}",
+                why="Its value is of another kind than the engine expects.",
+                fix="Write true or false for switches, numbers for sizes, without quotes.",
             )
 
 
-def _flag(flag: str, value: str | float | bool) -> tuple[str, ...]:
+def _flag(option: str, value: str | float) -> tuple[str, ...]:
+    name = option.replace("_", "-")
     if isinstance(value, bool):
-        return (flag if value else flag.replace("--", "--no-", 1),)
-    return (flag, str(value))
+        return (f"--{name}" if value else f"--no-{name}",)
+    return (f"--{name}", str(value))
 
 
-def _source(source: str, sha256: str) -> dict[str, Fact]:
-    return {"source": Fact(source, "study"), "source_sha256": Fact(sha256, source)}
+def _wrong_bits(arm: Arm, plan: FormatPlan, checkpoint: dict[str, Fact]) -> list[str]:
+    found = _value(checkpoint, "linear_bits")
+    expected = _BITS[plan.linear]
+    if found == expected:
+        return []
+    return [
+        f"{arm.weight_format} has {expected}-bit linear layers, but those of the checkpoint have {found} bits"
+    ]
+
+
+def _wrong_weights(arm: Arm, plan: FormatPlan, facts: dict[str, Fact]) -> list[str]:
+    loaded = _value(facts, "quantization")
+    if loaded is None or loaded in _LOADED_AS[plan.linear]:
+        return []
+    return [f"{arm.weight_format} was loaded with weights of type {loaded}"]
+
+
+def _wrong_activations(arm: Arm, plan: FormatPlan, facts: dict[str, Fact]) -> list[str]:
+    """Refuse activations that are quantised against the claim; the reverse is the processor's limit, and a finding."""
+    if plan.quantises_activations or not _value(facts, "activation_quantization_effective"):
+        return []
+    return [f"{arm.weight_format} keeps 16-bit or wider activations, but OpenVINO quantises them"]
+
+
+def _value(facts: dict[str, Fact], name: str) -> str | int | float | bool | None:
+    found = facts.get(name)
+    return None if found is None else found.value

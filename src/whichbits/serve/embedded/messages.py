@@ -1,7 +1,7 @@
-"""What the HTTP process and the engine process say to each other, and how it travels: counted msgpack frames.
+"""What the HTTP process and the engine process say to each other: msgpack in counted frames.
 
-They are two processes because OpenVINO GenAI holds Python's global lock during a whole step: in one process no
-byte would be read or written while the model computes, and every client's clock would show it.
+They are two processes because OpenVINO GenAI holds Python's global lock during a whole step: in one process
+no byte would be read or written while the model computes, and every client's clock would show it.
 """
 
 import struct
@@ -70,7 +70,7 @@ class Ready(msgspec.Struct, frozen=True, tag=True, array_like=True):
 
 
 class Output(msgspec.Struct, frozen=True, tag=True, array_like=True):
-    """What one step (or a refusal) added to one answer; ``logprobs`` are parallel to ``tokens`` if asked for."""
+    """What one step added to one answer, or why it was refused; ``logprobs`` are parallel to ``tokens``."""
 
     sequence: int
     tokens: list[int]
@@ -80,13 +80,10 @@ class Output(msgspec.Struct, frozen=True, tag=True, array_like=True):
 
 
 class Step(msgspec.Struct, frozen=True, tag=True, array_like=True):
-    """One step of the pipeline; ``kv_cache_usage`` is a share of the blocks, as the pipeline counts them.
-
-    ``running`` and ``waiting`` are what is left after the step: requests that it computed, and those that it did not.
-    """
+    """One step of the pipeline; ``kv_cache_usage`` is a share of the blocks, as the pipeline counts them."""
 
     outputs: list[Output]
-    running: int
+    scheduled: int
     waiting: int
     kv_cache_usage: float
     seconds: float

@@ -1,91 +1,147 @@
-"""What the engine counts of itself, in vLLM's words under the prefix ``embedded:``, for Prometheus to read.
+"""What /metrics shows: vLLM's stems where the meaning is vLLM's, and nothing guessed.
 
-What the pipeline does not tell (prefix-cache hits, preemptions) has no series: absent is not 0.
+Absent on purpose, because OpenVINO GenAI does not tell: cached prompt tokens, queue and prefill time,
+prompt tokens of a step.
 """
 
 import time
-from collections.abc import Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from whichbits.serve.embedded.messages import FinishReason, Step
+from whichbits.serve.embedded.messages import Ready, Step
 
-_SECONDS = (0.005, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.2, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0)
-_TOKENS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
-
-
-class RequestClock:
-    """When a request arrived, was first answered and ended."""
-
-    def __init__(self, metrics: "EngineMetrics") -> None:
-        """Start at the arrival."""
-        self._metrics = metrics
-        self._arrived_s = self._last_s = time.monotonic()
-        self._answered = False
-
-    def tokens(self, count: int) -> None:
-        """Count what a step added to the answer."""
-        now = time.monotonic()
-        if self._answered:
-            self._metrics.inter_token.observe(now - self._last_s)
-        elif count:
-            self._metrics.time_to_first_token.observe(now - self._arrived_s)
-            self._answered = True
-        self._last_s = now
-        self._metrics.generation_tokens.inc(count)
-
-    def finished(self, reason: FinishReason) -> None:
-        """Count the end of the request."""
-        self._metrics.finished.labels(finished_reason=reason).inc()
-        self._metrics.end_to_end.observe(time.monotonic() - self._arrived_s)
+_TOKEN_SECONDS = (
+    0.001,
+    0.0025,
+    0.005,
+    0.01,
+    0.025,
+    0.05,
+    0.075,
+    0.1,
+    0.15,
+    0.2,
+    0.3,
+    0.5,
+    0.75,
+    1.0,
+    2.5,
+    5.0,
+)
+_REQUEST_SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0)
+_TOKENS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
 
 
 class EngineMetrics:
-    """All series of one server, in a registry of its own."""
+    """One server's metrics, in a registry of their own."""
 
-    def __init__(self) -> None:
-        """Register every series, so that a scrape before the first request shows them at 0."""
-        registry = self._registry = CollectorRegistry()
-        self.prompt_tokens = Counter("embedded:prompt_tokens", "Prompt tokens of arrived requests", registry=registry)
-        self.generation_tokens = Counter("embedded:generation_tokens", "Generated tokens", registry=registry)
-        self.finished = Counter(
-            "embedded:request_success", "Ended requests by reason", ["finished_reason"], registry=registry
+    def __init__(self, model: str) -> None:
+        self.registry = CollectorRegistry()
+        self._model = model
+        self.prompt_tokens = self._counter(
+            "prompt_tokens", "Prompt tokens of requests that gave a first token."
         )
-        for reason in ("stop", "length", "abort"):
-            self.finished.labels(finished_reason=reason)
-        self.time_to_first_token = _seconds("time_to_first_token", "Arrival to first token", registry)
-        self.inter_token = _seconds("inter_token_latency", "Between two steps with output of a request", registry)
-        self.end_to_end = _seconds("e2e_request_latency", "Arrival to end of a request", registry)
-        self.step_seconds = _seconds("step_time", "One step of the pipeline", registry)
-        self.iteration_tokens = Histogram(
-            "embedded:iteration_tokens", "Generated tokens a step", buckets=_TOKENS, registry=registry
+        self.generation_tokens = self._counter("generation_tokens", "Tokens generated.")
+        self.requests = Counter(
+            "embedded:request_success",
+            "Requests by the reason for which they ended; abort is a client that left, or a refusal.",
+            ["model_name", "finished_reason"],
+            registry=self.registry,
         )
-        self.running = Gauge("embedded:num_requests_running", "Requests in the last step", registry=registry)
-        self.waiting = Gauge("embedded:num_requests_waiting", "Requests that wait for a step", registry=registry)
-        self.kv_cache_usage = Gauge("embedded:kv_cache_usage_perc", "Share of KV blocks in use, 0 to 1", registry=registry)
-        self.kv_cache_tokens = Gauge("embedded:kv_cache_size_tokens", "KV cache capacity in tokens", registry=registry)
+        self.steps = self._counter("engine_steps", "Steps of the pipeline.")
+        self.running = self._gauge("num_requests_running", "Requests scheduled in the latest step.")
+        self.waiting = self._gauge("num_requests_waiting", "Requests not scheduled in the latest step.")
+        self.kv_usage = self._gauge("kv_cache_usage_perc", "Share of KV blocks in use; 1 is all. 0 if idle.")
+        self.step_seconds = self._histogram("engine_step_seconds", "Time of a step.", _TOKEN_SECONDS)
+        self.step_tokens = self._histogram(
+            "iteration_generation_tokens", "Tokens generated by a step.", _TOKENS
+        )
+        self.ttft = self._histogram(
+            "time_to_first_token_seconds", "Arrival to first token.", _REQUEST_SECONDS
+        )
+        self.itl = self._histogram("inter_token_latency_seconds", "Between two tokens.", _TOKEN_SECONDS)
+        self.decode = self._histogram("request_decode_time_seconds", "First to last token.", _REQUEST_SECONDS)
+        self.e2e = self._histogram("e2e_request_latency_seconds", "Arrival to last token.", _REQUEST_SECONDS)
+        self.request_prompt = self._histogram("request_prompt_tokens", "Prompt tokens of a request.", _TOKENS)
+        self.request_output = self._histogram("request_generation_tokens", "Tokens of an answer.", _TOKENS)
 
-    def arrived(self, prompt_tokens: int) -> RequestClock:
-        """Count an arrival and start its clock."""
-        self.prompt_tokens.inc(prompt_tokens)
-        return RequestClock(self)
+    def configured(self, ready: Ready) -> None:
+        """Note the size of the KV cache, once the engine knows it."""
+        labels = {
+            "block_size": str(ready.block_tokens),
+            "num_gpu_blocks": str(ready.kv_cache_tokens // ready.block_tokens),
+        }
+        info = Gauge(
+            "embedded:cache_config_info", "KV blocks.", ["model_name", *labels], registry=self.registry
+        )
+        info.labels(self._model, *labels.values()).set(1)
+
+    def arrived(self, prompt_tokens: int) -> "RequestMeter":
+        """Start measuring one request."""
+        return RequestMeter(self, prompt_tokens)
 
     def stepped(self, step: Step) -> None:
-        """Count one step of the pipeline."""
+        """Note one step as the engine timed it."""
+        self.steps.inc()
         self.step_seconds.observe(step.seconds)
-        self.iteration_tokens.observe(_tokens(step))
-        self.running.set(step.running)
+        self.step_tokens.observe(sum(len(output.tokens) for output in step.outputs))
+        self.running.set(step.scheduled)
         self.waiting.set(step.waiting)
-        self.kv_cache_usage.set(step.kv_cache_usage)
+        self.kv_usage.set(step.kv_cache_usage)
+
+    def ended(self, reason: str) -> None:
+        """Count one ended request."""
+        self.requests.labels(self._model, reason).inc()
 
     def exposition(self) -> bytes:
-        """Return the text that ``/metrics`` answers."""
-        return generate_latest(self._registry)
+        """Return everything in Prometheus' text format."""
+        return generate_latest(self.registry)
+
+    def _counter(self, stem: str, text: str) -> Counter:
+        return Counter(f"embedded:{stem}", text, ["model_name"], registry=self.registry).labels(self._model)
+
+    def _gauge(self, stem: str, text: str) -> Gauge:
+        return Gauge(f"embedded:{stem}", text, ["model_name"], registry=self.registry).labels(self._model)
+
+    def _histogram(self, stem: str, text: str, buckets: tuple[float, ...]) -> Histogram:
+        name = f"embedded:{stem}"
+        return Histogram(name, text, ["model_name"], registry=self.registry, buckets=buckets).labels(
+            self._model
+        )
 
 
-def _tokens(step: Step) -> int:
-    return sum(len(output.tokens) for output in step.outputs)
+class RequestMeter:
+    """What is measured of one request, on the clock of the HTTP process."""
 
+    def __init__(self, metrics: EngineMetrics, prompt_tokens: int) -> None:
+        self._metrics = metrics
+        self._prompt_tokens = prompt_tokens
+        self._arrived = time.monotonic()
+        self._first: float | None = None
+        self._latest = self._arrived
+        self._tokens = 0
 
-def _seconds(stem: str, help_text: str, registry: CollectorRegistry, buckets: Sequence[float] = _SECONDS) -> Histogram:
-    return Histogram(f"embedded:{stem}_seconds", help_text, buckets=buckets, registry=registry)
+    def generated(self, tokens: int) -> None:
+        """Note the tokens of one step."""
+        if tokens == 0:
+            return
+        now = time.monotonic()
+        if self._first is None:
+            self._first = now
+            self._metrics.prompt_tokens.inc(self._prompt_tokens)
+            self._metrics.ttft.observe(now - self._arrived)
+        else:
+            self._metrics.itl.observe(now - self._latest)
+        self._latest = now
+        self._tokens += tokens
+        self._metrics.generation_tokens.inc(tokens)
+
+    def finished(self, reason: str) -> None:
+        """Note the end; times are observed only of answers that came to their end."""
+        self._metrics.ended(reason)
+        if reason == "abort" or self._first is None:
+            return
+        self._metrics.decode.observe(self._latest - self._first)
+        self._metrics.e2e.observe(self._latest - self._arrived)
+        self._metrics.request_prompt.observe(self._prompt_tokens)
+        self._metrics.request_output.observe(self._tokens)

@@ -1,4 +1,4 @@
-"""OpenVINO GenAI's pipeline in the engine's words: build, measure its blocks, translate sampling and outputs."""
+"""OpenVINO GenAI's pipeline in the engine's words: build it, measure its blocks, translate."""
 
 import time
 from dataclasses import dataclass
@@ -34,7 +34,9 @@ def build_pipeline(folder: Path, tokenizer: genai.Tokenizer, settings: EngineSet
     scheduler.max_num_batched_tokens = settings.max_num_batched_tokens
     scheduler.dynamic_split_fuse = True
     scheduler.enable_prefix_caching = settings.enable_prefix_caching
-    return genai.ContinuousBatchingPipeline(folder, tokenizer, scheduler, "CPU", **compile_properties(settings))
+    return genai.ContinuousBatchingPipeline(
+        folder, tokenizer, scheduler, "CPU", **compile_properties(settings)
+    )
 
 
 def compile_properties(settings: EngineSettings) -> dict[str, str]:
@@ -64,8 +66,8 @@ def measure_blocks(pipeline: Any) -> Blocks:
 
 def _usage_after(pipeline: Any, tokens: int) -> float:
     prompt = openvino.Tensor(np.arange(1, tokens + 1, dtype=np.int64)[None])
-    # A finished request gives its blocks back within the step, after the usage was noted. The handle is held
-    # because a request that nobody can read is dropped.
+    # A finished request gives its blocks back within the step, after the usage was noted.
+    # The handle is held meanwhile: a request that nobody can read any more is dropped.
     handle = pipeline.add_request(0, prompt, genai.GenerationConfig(max_new_tokens=1, ignore_eos=True))
     while handle.get_status() == genai.GenerationStatus.RUNNING and pipeline.has_non_finished_requests():
         pipeline.step()
@@ -93,7 +95,8 @@ def generation_config(sampling: Sampling, end: int | None) -> Any:
         config.logprobs = 1
     if end is not None:
         config.eos_token_id = end
-    config.stop_token_ids = set(sampling.stop_token_ids) | ({end} if end is not None and not sampling.ignore_eos else set())
+    ends = set() if sampling.ignore_eos or end is None else {end}
+    config.stop_token_ids = ends | set(sampling.stop_token_ids)
     return config
 
 

@@ -1,4 +1,4 @@
-"""Does activation quantisation take effect here? One linear layer of the arm's own weights, computed both ways.
+"""Does activation quantisation take effect here? One layer of the arm's own weights, computed both ways.
 
 ``DYNAMIC_QUANTIZATION_GROUP_SIZE`` is a wish: OpenVINO grants it only where the CPU has dot products of bytes
 (VNNI) and the activations are 32-bit, and says nothing where it does not. A result that stays the same to the
@@ -26,7 +26,7 @@ class Probe:
 
 
 def probe_linear_layer(folder: Path, properties: dict[str, str]) -> Probe:
-    """Compile the smallest linear layer of the model in ``folder`` with ``properties``, and compute it once."""
+    """Compile the smallest linear layer of the model in ``folder`` with ``properties``; compute it once."""
     core = openvino.Core()
     layer = _smallest_linear(core.read_model(folder / "openvino_model.xml"))
     if layer is None:
@@ -44,7 +44,9 @@ def probe_linear_layer(folder: Path, properties: dict[str, str]) -> Probe:
 
 
 def _smallest_linear(model: Any) -> Any:
-    linear = [node for node in model.get_ordered_ops() if node.get_type_name() == "MatMul" and _constant(node)]
+    linear = [
+        node for node in model.get_ordered_ops() if node.get_type_name() == "MatMul" and _constant(node)
+    ]
     return min(linear, key=lambda node: np.prod(list(node.input_value(1).get_shape())), default=None)
 
 

@@ -1,7 +1,7 @@
 """What a GGUF file says before its tensor data starts: keys, and where each tensor lies.
 
-The layout is version 2 and 3 of the GGUF specification (ggml, ``docs/gguf.md``): little endian, counted strings.
-The ``gguf`` package reads it too, but builds an array view for every one of a vocabulary's strings: seconds a file.
+The layout is version 2 and 3 of the GGUF specification (ggml, ``docs/gguf.md``): little endian, counted
+strings. The ``gguf`` package reads it too, but builds an array for every string of a vocabulary: seconds.
 """
 
 import struct
@@ -107,7 +107,9 @@ def _read(file: BinaryIO) -> GgufHeader:
     places = [_place(file) for _ in range(tensor_count)]
     alignment = keys["general.alignment"].value if "general.alignment" in keys else 32
     data_start = -(-file.tell() // alignment) * alignment
-    return GgufHeader(keys, tuple(Tensor(name, shape, kind, data_start + at) for name, shape, kind, at in places))
+    return GgufHeader(
+        keys, tuple(Tensor(name, shape, kind, data_start + at) for name, shape, kind, at in places)
+    )
 
 
 def _scalar(file: BinaryIO, layout: str) -> Any:

@@ -7,12 +7,17 @@ from pathlib import Path
 import openvino_genai
 
 
+def folder_of(gguf: Path) -> Path:
+    """Return where the OpenVINO form of a GGUF file lies, made or not."""
+    return gguf.with_suffix(".openvino")
+
+
 def openvino_folder(gguf: Path) -> Path:
     """Return the folder of ``gguf``'s OpenVINO form, beside it; convert if it is missing or older.
 
     The folder appears under its name only when it is complete, so that a kill leaves nothing half-made.
     """
-    folder = gguf.with_suffix(".openvino")
+    folder = folder_of(gguf)
     if folder.exists() and folder.stat().st_mtime < gguf.stat().st_mtime:
         shutil.rmtree(folder)
     if not folder.exists():
