@@ -106,6 +106,4 @@ def _notes(
 
 def _is_thin(cell: CellSummary, metric: Metric) -> bool:
     holder, _, percentile = metric.partition(".")
-    return (
-        bool(percentile) and value_of(cell, metric) is not None and percentile in getattr(cell, holder).thin
-    )
+    return bool(percentile) and value_of(cell, metric) is not None and percentile in getattr(cell, holder).thin

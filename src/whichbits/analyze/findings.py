@@ -63,7 +63,7 @@ def failures(observed: Observed) -> Iterator[Finding]:
         if cell.failed:
             causes = ", ".join(f"{code} x {count}" for code, count in cell.errors.items())
             text = f"{_place(cell)}: {cell.failed} of {cell.requests} requests failed ({causes})."
-            yield Finding("observed", "requests-failed", text, _evidence([cell]))
+            yield Finding("observed", "requests_failed", text, _evidence([cell]))
 
 
 def client_limits(observed: Observed) -> Iterator[Finding]:
@@ -78,7 +78,7 @@ def client_limits(observed: Observed) -> Iterator[Finding]:
             if limited
             else f"{_place(cell)}: the client may have been the limit."
         )
-        code = "client-limited" if limited else "client-suspect"
+        code = "client_limited" if limited else "client_suspect"
         yield Finding("observed", code, text, (*_evidence([cell]), *recorded.client.reasons))
 
 
@@ -92,10 +92,8 @@ def unequal_work(observed: Observed) -> Iterator[Finding]:
             counts = {cell.arm: getattr(cell, side) for cell in cells if getattr(cell, side) is not None}
             if len(set(counts.values())) > 1:
                 each = ", ".join(f"{arm} {count}" for arm, count in counts.items())
-                text = (
-                    f"Arms did not do equal work at {_load(cells[0])}: {side.replace('_', ' ')} were {each}."
-                )
-                yield Finding("observed", "unequal-work", text, _evidence(cells))
+                text = f"Arms did not do equal work at {_load(cells[0])}: {side.replace('_', ' ')} were {each}."
+                yield Finding("observed", "unequal_work", text, _evidence(cells))
 
 
 def unbalanced_books(observed: Observed) -> Iterator[Finding]:
@@ -107,7 +105,7 @@ def unbalanced_books(observed: Observed) -> Iterator[Finding]:
                 f"{_place(cell)}: the client counts {wrong.client} {wrong.total.replace('_', ' ')}, "
                 f"{by} {wrong.engine}."
             )
-            yield Finding("observed", "books-disagree", text, _evidence([cell]))
+            yield Finding("observed", "books_disagree", text, _evidence([cell]))
 
 
 def unknown_cache(observed: Observed) -> Iterator[Finding]:
@@ -118,7 +116,7 @@ def unknown_cache(observed: Observed) -> Iterator[Finding]:
             f"Neither the answers nor the engine's counters say how many prompt tokens came from the prefix "
             f"cache in {len(unknown)} of {len(observed.done)} cells."
         )
-        yield Finding("unresolved", "cache-unknown", text, _evidence(unknown))
+        yield Finding("unresolved", "cache_unknown", text, _evidence(unknown))
 
 
 def thin_tails(observed: Observed) -> Iterator[Finding]:
@@ -129,7 +127,7 @@ def thin_tails(observed: Observed) -> Iterator[Finding]:
             f"The p99 of TPOT rests on fewer than 10 samples beyond it in {len(thin)} of "
             f"{len(observed.done)} cells; larger cells would settle it."
         )
-        yield Finding("observed", "thin-tails", text, _evidence(thin))
+        yield Finding("observed", "thin_tails", text, _evidence(thin))
 
 
 def idle_activation_quantization(observed: Observed) -> Iterator[Finding]:
@@ -143,7 +141,7 @@ def idle_activation_quantization(observed: Observed) -> Iterator[Finding]:
                 f"so {arm.weight_format} gains nothing from their width."
             )
             lines = tuple(fact.line or fact.source for fact in idle)
-            yield Finding("observed", "activation-quantization-ineffective", text, lines)
+            yield Finding("observed", "activation_quantization_ineffective", text, lines)
 
 
 CHECKS: tuple[Check, ...] = (

@@ -13,9 +13,9 @@ from rich.console import Console
 
 from whichbits.cli.outcome import exit_code
 from whichbits.conduct.estimate import study_seconds
+from whichbits.conduct.events import Progress
 from whichbits.conduct.host import host_facts, tool_versions
 from whichbits.conduct.order import Visit, pending, visits
-from whichbits.conduct.events import Progress
 from whichbits.conduct.session import Stage, conduct
 from whichbits.conduct.stopping import stop_on_signals
 from whichbits.errors import ArmMismatch, ServerNotReady, WhichbitsError

@@ -128,9 +128,7 @@ def _plate(summary: Summary, figure: Figure) -> Plate:
 
 def _description(summary: Summary, figure: Figure, turns: tuple[Change, ...]) -> str:
     subject = f"{figure.measure.name} in {figure.measure.unit} over {LOAD_NAMES[summary.load_unit]}"
-    leads = "; ".join(
-        f"{turn.after} takes over from {turn.before} at {short_load(turn.load)}" for turn in turns
-    )
+    leads = "; ".join(f"{turn.after} takes over from {turn.before} at {short_load(turn.load)}" for turn in turns)
     return f"Line chart: {subject}, a line an arm. {leads + '. ' if leads else ''}Numbers: the table below."
 
 

@@ -60,9 +60,7 @@ def _answer(summary: Summary, manifest: Manifest) -> Iterable[str]:
         (MEASURES[entry.metric].name, escaped(ranges_text(entry)), escaped(entry.text))
         for entry in summary.recommendation
     ]
-    yield (
-        _table(("metric", "leader by load", "in words"), rows) if rows else "Not enough to recommend an arm."
-    )
+    yield (_table(("metric", "leader by load", "in words"), rows) if rows else "Not enough to recommend an arm.")
 
 
 def _pictures(shown: Sequence[Figure]) -> Iterable[str]:

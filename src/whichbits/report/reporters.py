@@ -39,11 +39,11 @@ def reporter(name: str) -> Reporter:
     """Return a reporter, importing its module only now.
 
     Raises:
-        BadInput: ``report.unknown`` if there is none of that name.
+        BadInput: ``report_unknown`` if there is none of that name.
     """
     if name not in REPORTERS:
         raise BadInput(
-            "report.unknown",
+            "report_unknown",
             f"there is no reporter named {name!r}",
             why="the name is misspelt, or from another version",
             fix=f"use one of {', '.join(REPORTERS)}",
@@ -66,7 +66,7 @@ def write_reports(
     Nothing is written unless every reporter succeeded, and no file is ever seen half-written.
 
     Raises:
-        BadInput: ``report.unknown`` for a name that is not a reporter's, ``report.unwritable`` for a folder
+        BadInput: ``report_unknown`` for a name that is not a reporter's, ``report_unwritable`` for a folder
             that cannot be written to.
     """
     made = [reporter(entry)(summary, manifest) for entry in names]
@@ -89,7 +89,7 @@ def _write(path: Path, content: bytes) -> None:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
         raise BadInput(
-            "report.unwritable",
+            "report_unwritable",
             f"cannot write {path}: {error.strerror}",
             why="the run's folder is read-only, full, or belongs to somebody else",
             fix="copy the run to a folder you own and run `whichbits report` there",

@@ -57,9 +57,7 @@ def _section(title: str, *body: RenderableType) -> RenderableType:
 
 
 def _title(summary: Summary, manifest: Manifest) -> Text:
-    line = Text.assemble(
-        (plain(summary.study), "bold"), "  ", (f"{summary.source}, {manifest.created}", "dim")
-    )
+    line = Text.assemble((plain(summary.study), "bold"), "  ", (f"{summary.source}, {manifest.created}", "dim"))
     if summary.interrupted:
         line.append("\nInterrupted: only the cells that finished are shown.", style="yellow")
     return line
@@ -68,9 +66,7 @@ def _title(summary: Summary, manifest: Manifest) -> Text:
 def _answer(summary: Summary) -> Table:
     table = Table.grid(padding=(0, 2))
     for entry in summary.recommendation:
-        table.add_row(
-            MEASURES[entry.metric].name, Text(plain(entry.text or ranges_text(entry)), style="bold")
-        )
+        table.add_row(MEASURES[entry.metric].name, Text(plain(entry.text or ranges_text(entry)), style="bold"))
     return table
 
 

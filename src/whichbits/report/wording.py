@@ -118,6 +118,5 @@ def duration(seconds: float | None) -> str:
 def plain(text: str) -> str:
     """Return text that cannot steer a terminal: control characters but newline and tab become visible."""
     return "".join(
-        "\N{REPLACEMENT CHARACTER}" if unicodedata.category(c) in ("Cc", "Cf") and c not in "\n\t" else c
-        for c in text
+        "\N{REPLACEMENT CHARACTER}" if unicodedata.category(c) in ("Cc", "Cf") and c not in "\n\t" else c for c in text
     )

@@ -90,7 +90,7 @@ def read_gguf_header(path: Path) -> GgufHeader:
             return _read(file)
     except (OSError, struct.error, ValueError, KeyError) as error:
         raise BadInput(
-            "embedded-bad-gguf",
+            "embedded_bad_gguf",
             f"{path} cannot be read as a GGUF file: {error}",
             why="The file is missing, cut short, of another format, or of a GGUF version other than 2 and 3.",
             fix="Check the path, and download or convert the file again.",
@@ -107,9 +107,7 @@ def _read(file: BinaryIO) -> GgufHeader:
     places = [_place(file) for _ in range(tensor_count)]
     alignment = keys["general.alignment"].value if "general.alignment" in keys else 32
     data_start = -(-file.tell() // alignment) * alignment
-    return GgufHeader(
-        keys, tuple(Tensor(name, shape, kind, data_start + at) for name, shape, kind, at in places)
-    )
+    return GgufHeader(keys, tuple(Tensor(name, shape, kind, data_start + at) for name, shape, kind, at in places))
 
 
 def _scalar(file: BinaryIO, layout: str) -> Any:
