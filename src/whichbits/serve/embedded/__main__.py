@@ -5,6 +5,7 @@ import asyncio
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 from aiohttp import web
 
@@ -40,7 +41,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--dynamic-quantization-group-size", type=int, default=0, help="0 keeps activations as they are"
     )
-    parser.add_argument("--kv-cache-gib", type=float, default=defaults.kv_cache_gib)
+    parser.add_argument("--kv-cache-gib", type=int, default=defaults.kv_cache_gib)
     parser.add_argument("--kv-cache-dtype", choices=["f16", "u8"], default=defaults.kv_cache_dtype)
     parser.add_argument("--max-num-seqs", type=int, default=defaults.max_num_seqs)
     parser.add_argument("--max-num-batched-tokens", type=int, default=defaults.max_num_batched_tokens)
@@ -96,11 +97,11 @@ async def _open(
 
 
 async def _until_end(stopped: asyncio.Event, engine: EngineClient) -> int:
-    stop = asyncio.create_task(stopped.wait())
-    await asyncio.wait({stop, engine.death}, return_when=asyncio.FIRST_COMPLETED)
+    stop = asyncio.ensure_future(stopped.wait())
+    ends: set[asyncio.Future[Any]] = {stop, engine.death}
+    await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
     if stop.done():
         return 0
-    say("ERROR", f"the engine died: {engine.death.result()}")
     await asyncio.sleep(_LAST_EVENTS_SECONDS)
     return 1
 

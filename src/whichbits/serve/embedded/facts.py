@@ -1,7 +1,7 @@
 """What the embedded engine says of itself: log lines that carry facts, written and read in one place.
 
-A fact line is ``INFO 18:04:11 [embedded] topic key=value key=value``, its values JSON. What the pipeline was
-compiled with is not repeated by us: OpenVINO's own dump of the compiled model is in the log, and read from there.
+A fact line is ``INFO 18:04:11 [embedded] topic key=value key=value``, its values JSON. What the pipeline
+was compiled with is not repeated by us: OpenVINO's own dump of the compiled model is in the log.
 """
 
 import json
@@ -68,13 +68,8 @@ def read_facts(log_text: str) -> dict[str, Fact]:
 
 def read_failure(log_text: str) -> str | None:
     """Return the first line that says why the server ended; None if it does not say."""
-    causes = (
-        line
-        for line in log_text.splitlines()
-        if re.match(r"^(ERROR|FATAL) \d\d:\d\d:\d\d \[embedded\] ", line)
-    )
-    first = next(causes, None)
-    return None if first is None else first.split("] ", 1)[1]
+    first = re.search(r"^ERROR \d\d:\d\d:\d\d \[embedded\] (.*)$", log_text, re.MULTILINE)
+    return None if first is None else first[1]
 
 
 def _announced(log_text: str) -> Iterator[tuple[str, Fact]]:

@@ -1,4 +1,4 @@
-"""How a study starts the embedded engine: an arm's weights made, its command line, its log read, its claim checked."""
+"""How a study starts the embedded engine: weights made, log read, claim checked."""
 
 import sys
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from whichbits.serve.embedded.weights.checkpoint import checkpoint_facts
 from whichbits.serve.embedded.weights.source import store_weights
 from whichbits.study.model import Arm
 
-OPTIONS: dict[str, type | tuple[type, ...]] = {
-    "kv_cache_gib": (int, float),
+OPTIONS: dict[str, type] = {
+    "kv_cache_gib": int,
     "kv_cache_dtype": str,
     "max_num_seqs": int,
     "max_num_batched_tokens": int,
@@ -110,11 +110,8 @@ class EmbeddedEngine:
     def verify(self, arm: Arm, checkpoint: dict[str, Fact], facts: dict[str, Fact]) -> list[str]:
         """Return the reasons why the arm is not what it claims; none if it is."""
         plan = _plan(arm)
-        return [
-            *_wrong_bits(arm, plan, checkpoint),
-            *_wrong_weights(arm, plan, facts),
-            *_wrong_activations(arm, plan, facts),
-        ]
+        activations = _wrong_activations(arm, plan, facts)
+        return [*_wrong_bits(arm, plan, checkpoint), *_wrong_weights(arm, plan, facts), *activations]
 
 
 def _plan(arm: Arm) -> FormatPlan:
@@ -180,10 +177,11 @@ def _wrong_activations(arm: Arm, plan: FormatPlan, facts: dict[str, Fact]) -> li
         return []
     if effective:
         return [f"{arm.weight_format} keeps 16-bit or wider activations, but OpenVINO quantises them"]
-    return [
+    reason = (
         f"{arm.weight_format} asks for 8-bit activations, but OpenVINO does not quantise them on this CPU"
         " (it needs AVX-VNNI or AVX-512 VNNI): the arm would be the same as the one with 16-bit activations"
-    ]
+    )
+    return [reason]
 
 
 def _value(facts: dict[str, Fact], name: str) -> str | int | float | bool | None:

@@ -1,7 +1,7 @@
-"""What the HTTP process and the engine process say to each other, and how it travels: counted msgpack frames.
+"""What the HTTP process and the engine process say to each other: msgpack in counted frames.
 
-They are two processes because OpenVINO GenAI holds Python's global lock during a whole step: in one process no
-byte would be read or written while the model computes, and every client's clock would show it.
+They are two processes because OpenVINO GenAI holds Python's global lock during a whole step: in one process
+no byte would be read or written while the model computes, and every client's clock would show it.
 """
 
 import struct
@@ -19,7 +19,7 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     model: str
     dynamic_quantization_group_size: int = 0
-    kv_cache_gib: float = 1.0
+    kv_cache_gib: int = 1
     kv_cache_dtype: Literal["f16", "u8"] = "f16"
     max_num_seqs: int = 64
     max_num_batched_tokens: int = 512
@@ -70,7 +70,7 @@ class Ready(msgspec.Struct, frozen=True, tag=True, array_like=True):
 
 
 class Output(msgspec.Struct, frozen=True, tag=True, array_like=True):
-    """What one step (or a refusal) added to one answer; ``logprobs`` are parallel to ``tokens`` if asked for."""
+    """What one step added to one answer, or why it was refused; ``logprobs`` are parallel to ``tokens``."""
 
     sequence: int
     tokens: list[int]

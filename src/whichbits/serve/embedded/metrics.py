@@ -1,7 +1,7 @@
-"""The counters, gauges and histograms behind /metrics: vLLM's stems where the meaning is vLLM's, nothing guessed.
+"""What /metrics shows: vLLM's stems where the meaning is vLLM's, and nothing guessed.
 
-Absent on purpose, because OpenVINO GenAI does not tell: cached prompt tokens, queue and prefill time, prompt tokens
-of a step.
+Absent on purpose, because OpenVINO GenAI does not tell: cached prompt tokens, queue and prefill time,
+prompt tokens of a step.
 """
 
 import time

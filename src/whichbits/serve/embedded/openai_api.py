@@ -79,14 +79,10 @@ _SHARED = frozenset(Sampling.__struct_fields__) & frozenset(Generation.__struct_
 class CompletionRequest(Generation, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A body of /v1/completions; ``logprobs`` gives the chosen token's, so 0 and 1 mean the same."""
 
-    prompt: str | list[int] | list[str] | list[list[int]]
+    prompt: str | list[int | str | list[int]]
     logprobs: Literal[0, 1] | None = None
     add_special_tokens: bool = True
     echo: Literal[False] = False
-
-    @property
-    def wants_logprobs(self) -> bool:
-        return self.logprobs is not None
 
 
 class ChatMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -146,18 +142,21 @@ def parse(body: bytes, kind: type[Body]) -> Body:
         raise BadRequest(str(error)) from error
 
 
-def single_prompt(prompt: str | list[Any]) -> str | list[int]:
+def single_prompt(prompt: str | list[int | str | list[int]]) -> str | list[int]:
     """Return the one prompt of a request that may wrap it in a list.
 
     Raises:
-        BadRequest: if there are several.
+        BadRequest: if there are several, or ids and texts are mixed.
     """
-    if isinstance(prompt, str) or not prompt or isinstance(prompt[0], int):
+    if isinstance(prompt, str):
         return prompt
-    if len(prompt) > 1:
-        raise BadRequest(f"{len(prompt)} prompts in one request; send one request for each", "prompt")
-    only: str | list[int] = prompt[0]
-    return only
+    ids = [item for item in prompt if isinstance(item, int)]
+    if len(ids) == len(prompt):
+        return ids
+    if ids or len(prompt) > 1:
+        raise BadRequest("one request takes one prompt: a text, or a list of token ids", "prompt")
+    only = prompt[0]
+    return only if not isinstance(only, int) else ids
 
 
 def usage(prompt_tokens: int, completion_tokens: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""OpenVINO GenAI's pipeline in the engine's words: build, measure its blocks, translate sampling and outputs."""
+"""OpenVINO GenAI's pipeline in the engine's words: build it, measure its blocks, translate."""
 
 import time
 from dataclasses import dataclass
@@ -66,9 +66,9 @@ def measure_blocks(pipeline: Any) -> Blocks:
 
 def _usage_after(pipeline: Any, tokens: int) -> float:
     prompt = openvino.Tensor(np.arange(1, tokens + 1, dtype=np.int64)[None])
-    # A finished request gives its blocks back within the step, after the usage was noted.
-    pipeline.add_request(0, prompt, genai.GenerationConfig(max_new_tokens=1, ignore_eos=True))
-    while pipeline.has_non_finished_requests():
+    config = genai.GenerationConfig(max_new_tokens=1, ignore_eos=True)
+    handle = pipeline.add_request(0, prompt, config)  # a request whose handle is gone counts as cancelled
+    while not handle.can_read():
         pipeline.step()
     return float(pipeline.get_metrics().cache_usage) / 100
 
@@ -94,9 +94,8 @@ def generation_config(sampling: Sampling, end: int | None) -> Any:
         config.logprobs = 1
     if end is not None:
         config.eos_token_id = end
-    config.stop_token_ids = set(sampling.stop_token_ids) | (
-        {end} if end is not None and not sampling.ignore_eos else set()
-    )
+    ends = set() if sampling.ignore_eos or end is None else {end}
+    config.stop_token_ids = ends | set(sampling.stop_token_ids)
     return config
 
 

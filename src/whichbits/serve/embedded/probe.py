@@ -1,4 +1,4 @@
-"""Does activation quantisation take effect here? One linear layer of the arm's own weights, computed both ways.
+"""Does activation quantisation take effect here? One layer of the arm's own weights, computed both ways.
 
 ``DYNAMIC_QUANTIZATION_GROUP_SIZE`` is a wish: OpenVINO grants it only where the CPU has dot products of bytes
 (VNNI) and the activations are 32-bit, and says nothing where it does not. A result that stays the same to the
@@ -26,7 +26,7 @@ class Probe:
 
 
 def probe_linear_layer(folder: Path, properties: dict[str, str]) -> Probe:
-    """Compile the smallest linear layer of the model in ``folder`` with ``properties``, and compute it once."""
+    """Compile the smallest linear layer of the model in ``folder`` with ``properties``; compute it once."""
     core = openvino.Core()
     layer = _smallest_linear(core.read_model(folder / "openvino_model.xml"))
     if layer is None:

@@ -1,8 +1,7 @@
 """The HTTP face: routes, and the life of one answer from body to last event."""
 
-import asyncio
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import msgspec
 import openvino_genai
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from whichbits import __version__
 from whichbits.serve.embedded.client import EngineClient
@@ -40,7 +40,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class EngineFailure(Exception):  # noqa: N818 - says what it is
-    """The engine is not there yet, refused an accepted request, or died; shown by status or inside the stream."""
+    """The engine is not there yet, refuses, or died; told by status or in the stream."""
 
     def __init__(self, message: str, status: int = 500) -> None:
         super().__init__(message)
@@ -210,14 +210,14 @@ class Server:
         await response.write_eof()
         return response
 
-    async def _chunks(self, job: Job) -> AsyncIterator[bytes]:
+    async def _chunks(self, job: Job) -> AsyncGenerator[bytes]:
         try:
             async for chunk in self._chunk_objects(job):
                 yield _encode(chunk)
         except EngineFailure as failure:
             yield _encode(error_object(str(failure), "InternalServerError", 500))
 
-    async def _chunk_objects(self, job: Job) -> AsyncIterator[dict[str, Any]]:
+    async def _chunk_objects(self, job: Job) -> AsyncGenerator[dict[str, Any]]:
         options = job.request.stream_options
         produced = 0
 
@@ -236,7 +236,7 @@ class Server:
         if options.include_usage:
             yield chunk([], with_usage=True)
 
-    async def _pieces(self, job: Job) -> AsyncIterator[Piece]:
+    async def _pieces(self, job: Job) -> AsyncGenerator[Piece]:
         """One piece a step, also where its token shows no text yet: its time and its usage count.
 
         Raises:
@@ -260,11 +260,9 @@ class Server:
 
 
 @web.middleware
-async def _errors_as_objects(
-    http: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
-) -> web.StreamResponse:
+async def _errors_as_objects(request: web.Request, handler: Handler) -> web.StreamResponse:
     try:
-        return await handler(http)
+        return await handler(request)
     except BadRequest as refusal:
         return _error(400, str(refusal), "BadRequestError", refusal.parameter)
     except EngineFailure as failure:

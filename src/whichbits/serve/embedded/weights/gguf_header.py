@@ -1,7 +1,7 @@
 """What a GGUF file says before its tensor data starts: keys, and where each tensor lies.
 
-The layout is version 2 and 3 of the GGUF specification (ggml, ``docs/gguf.md``): little endian, counted strings.
-The ``gguf`` package reads it too, but builds an array view for every one of a vocabulary's strings: seconds a file.
+The layout is version 2 and 3 of the GGUF specification (ggml, ``docs/gguf.md``): little endian, counted
+strings. The ``gguf`` package reads it too, but builds an array for every string of a vocabulary: seconds.
 """
 
 import struct

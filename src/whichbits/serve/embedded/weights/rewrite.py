@@ -16,8 +16,8 @@ _WRITTEN_BY_THE_WRITER = ("general.architecture", "general.file_type", "general.
 def rewrite_gguf(source: Path, target: Path, linear_type: GGMLQuantizationType) -> None:
     """Write ``source`` to ``target`` with its linear layers as ``linear_type`` (F16, Q8_0 or Q4_0).
 
-    Embeddings and the output layer stay at 8 bits or more, vectors at 32, as quantised releases do it. Rounding
-    is that of ``gguf.quants``, the reference of the format.
+    Embeddings and the output layer stay at 8 bits or more, vectors at 32, as quantised releases do it.
+    Rounding is that of ``gguf.quants``, the reference of the format.
     """
     header = read_gguf_header(source)
     data = np.memmap(source, np.uint8, "r")

@@ -1,4 +1,4 @@
-"""Where a model comes from (built in, or a GGUF file) and the cache that holds its formats, each made once."""
+"""Where a model comes from (built in, or a GGUF file), and the cache of its formats, each made once."""
 
 import fcntl
 import os
@@ -58,7 +58,7 @@ def cache_folder() -> Path:
 
 
 def store_weights(model: str, linear: GGMLQuantizationType) -> StoredWeights:
-    """Return ``model`` (a built-in name or a GGUF path) with its linear layers as ``linear``, made if missing.
+    """Return ``model`` (a built-in name or a GGUF path) with linear layers as ``linear``, made if missing.
 
     A file that already has the type is linked, not copied. Processes that ask at once wait for the first.
 

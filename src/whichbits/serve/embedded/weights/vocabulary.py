@@ -1,4 +1,4 @@
-"""Token ids as text: the bytes behind every id of a byte-level BPE vocabulary, joined without breaking characters."""
+"""Token ids as text: the bytes behind every id, joined without breaking characters."""
 
 import codecs
 from collections.abc import Iterable
