@@ -60,7 +60,7 @@ class CellSummary:
 
 @dataclass(frozen=True)
 class Crossing:
-    """A load at which the better arm changes; ``low`` and ``high`` are the interval, or None if not estimated."""
+    """A load at which the better arm changes; ``low`` to ``high`` is its interval, None if not estimated."""
 
     load: float
     low: float | None

@@ -1,0 +1,43 @@
+"""The command line: one small file a verb; flags in, one call, an exit code out."""
+
+import sys
+from collections.abc import Sequence
+
+from cyclopts import App, CycloptsError
+
+from whichbits.errors import Interrupted, WhichbitsError
+
+_BAD_INPUT = 2
+
+app = App(
+    name="whichbits",
+    help="Which bits should you serve (16, W8A8, W4A16), from which load on, on your hardware and traffic, and why.",
+)
+# Verbs load on use: `whichbits --help` imports none of them.
+app.command("whichbits.cli.run:run", name="run")
+app.command("whichbits.cli.report:report", name="report")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run one command and leave with its exit code; whatever a user can cause is said without a traceback."""
+    sys.exit(exit_code(sys.argv[1:] if arguments is None else arguments))
+
+
+def exit_code(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit code."""
+    try:
+        outcome = app(arguments, exit_on_error=False, result_action="return_value", suppress_keyboard_interrupt=False)
+    except CycloptsError:  # already explained on stderr by cyclopts
+        return _BAD_INPUT
+    except WhichbitsError as error:
+        return _explain(error)
+    except KeyboardInterrupt:
+        return Interrupted.exit_code
+    return outcome if isinstance(outcome, int) else 0
+
+
+def _explain(error: WhichbitsError) -> int:
+    from whichbits.report.error import show_error
+
+    show_error(error)
+    return error.exit_code

@@ -1,0 +1,1 @@
+"""From a study to a finished run: serve each arm, warm it, drive its cells, keep what happened."""

@@ -105,6 +105,8 @@ class ArmRecord:
     engine: str
     checkpoint: dict[str, Fact]
     replicas: tuple[ReplicaRecord, ...]
+    warm_up_tpot_ms: tuple[float, ...] = ()
+    """Median TPOT of each warm-up round of the last visit: kept, not dropped."""
 
 
 @dataclass(frozen=True)

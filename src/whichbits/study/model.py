@@ -26,6 +26,24 @@ class Arm(Strict):
     environment: dict[str, str] = Field(default_factory=dict, description="Environment of the server.")
 
 
+class ArmDefaults(Strict):
+    """What every arm has unless it says otherwise; options and environment merge key by key."""
+
+    engine: str | None = None
+    model: str | None = None
+    options: dict[str, str | int | float | bool] = Field(default_factory=dict)
+    environment: dict[str, str] = Field(default_factory=dict)
+
+    def under(self, arm: dict[str, Any]) -> dict[str, Any]:
+        """Return ``arm`` as written, completed by these defaults."""
+        own = self.model_dump(exclude_unset=True, exclude={"options", "environment"})
+        merged = own | arm
+        for key in ("options", "environment"):
+            if isinstance(value := arm.get(key, {}), dict):
+                merged[key] = getattr(self, key) | value
+        return merged
+
+
 class ChatTraffic(Strict):
     """Conversations as ShareGPT has them: log-normal lengths around the given means."""
 
@@ -125,6 +143,7 @@ class Study(Strict):
     """What is asked: arms, traffic, loads, and the rules of a fair answer."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    every_arm: ArmDefaults = ArmDefaults()
     arms: dict[str, Arm] = Field(min_length=1)
     traffic: Traffic
     loads: tuple[Load, ...] = Field(min_length=1)
@@ -137,3 +156,14 @@ class Study(Strict):
     slo: Slo | None = None
     limits: Limits = Limits()
     output: str = Field(default="runs", description="Folder for run folders.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _arms_take_the_defaults(cls, value: Any) -> Any:
+        match value:
+            case {"every_arm": dict() as defaults, "arms": dict() as arms}:
+                shared = ArmDefaults.model_validate(defaults)
+                complete = {name: shared.under(arm) if isinstance(arm, dict) else arm for name, arm in arms.items()}
+                return value | {"arms": complete}
+            case _:
+                return value

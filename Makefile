@@ -1,0 +1,45 @@
+# Two commands matter to a newcomer: `make demo` and `make test`. Both need python3 and make, nothing else.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: help demo test lint types rooms format schema clean
+
+help:  ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: .venv/demo.stamp  ## install, run the quickstart study on this machine, print the answer
+	$(BIN)/whichbits run studies/quickstart.yaml
+
+test: .venv/dev.stamp lint types rooms  ## everything that must hold before a change lands
+	$(BIN)/python -m pytest -n 2 --dist loadscope
+
+lint: .venv/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: .venv/dev.stamp
+	$(BIN)/mypy
+
+rooms: .venv/dev.stamp
+	$(BIN)/lint-imports
+
+format: .venv/dev.stamp  ## let ruff format and mend what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+schema: .venv/dev.stamp  ## write docs/study.schema.json anew
+	$(BIN)/python -m whichbits.study.schema > docs/study.schema.json
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/demo.stamp: pyproject.toml | .venv/bin/python
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[embedded]'
+	@touch $@
+
+.venv/dev.stamp: pyproject.toml | .venv/bin/python
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[embedded,dev]'
+	@touch $@
+
+clean:  ## remove the environment and every cache
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,24 @@
+"""How much of the prompts came from the engine's prefix cache."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from whichbits.analyze.books import engine_total
+from whichbits.record.timelines import Timelines
+from whichbits.serve.metrics import EngineCounters
+
+
+def prefix_hit_rate(timelines: Timelines, engines: Sequence[EngineCounters]) -> float | None:
+    """Cached prompt tokens / prompt tokens, by the answers' usage or else by the engines' counters.
+
+    None if neither says, which is not the same as 0.
+    """
+    known = timelines.succeeded & ~np.isnan(timelines.cached_tokens) & ~np.isnan(timelines.prompt_tokens)
+    if known.any():
+        return _share(timelines.cached_tokens[known].sum(), timelines.prompt_tokens[known].sum())
+    return _share(engine_total(engines, "cached_prompt_tokens"), engine_total(engines, "prompt_tokens"))
+
+
+def _share(cached: float | None, prompt: float | None) -> float | None:
+    return float(cached / prompt) if cached is not None and prompt else None

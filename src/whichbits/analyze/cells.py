@@ -1,0 +1,84 @@
+"""One cell in numbers, from its requests and its engines' counters."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from whichbits.analyze.cache import prefix_hit_rate
+from whichbits.analyze.concurrency import peak_concurrency, steady_window
+from whichbits.analyze.latency import (
+    distribution,
+    e2e_ms,
+    excluded_from_tpot,
+    itl_ms,
+    tpot_ms,
+    ttft_from_send_ms,
+    ttft_ms,
+)
+from whichbits.analyze.summary import CellSummary
+from whichbits.analyze.throughput import (
+    good,
+    mean_batch,
+    per_second,
+    steady_output_tokens_per_s,
+    throughput,
+    tokens,
+)
+from whichbits.record.schema import Cell
+from whichbits.record.timelines import Timelines
+from whichbits.serve.metrics import EngineCounters
+from whichbits.study.model import Slo
+
+
+def cell_summary(
+    cell: Cell, requests: pa.Table, engines: Sequence[EngineCounters] = (), slo: Slo | None = None
+) -> CellSummary:
+    """Summarise one cell; ``requests`` are its rows, ``engines`` what each replica counted meanwhile."""
+    timelines = Timelines.of(requests)
+    work = throughput(timelines)
+    tpot = distribution(tpot_ms(timelines))
+    return CellSummary(
+        cell=cell.cell,
+        arm=cell.arm,
+        concurrency=cell.concurrency,
+        request_rate=cell.request_rate,
+        repeat=cell.repeat,
+        state=cell.state,
+        requests=len(timelines),
+        failed=int((~timelines.succeeded).sum()),
+        errors=_errors(requests),
+        client_verdict=None if cell.client is None else cell.client.verdict,
+        ttft_ms=distribution(ttft_ms(timelines)),
+        ttft_from_send_ms=distribution(ttft_from_send_ms(timelines)),
+        tpot_ms=tpot,
+        itl_ms=distribution(itl_ms(timelines)),
+        e2e_ms=distribution(e2e_ms(timelines)),
+        excluded_from_tpot=excluded_from_tpot(timelines),
+        prompt_tokens=work.prompt_tokens,
+        cached_tokens=tokens(timelines, timelines.cached_tokens),
+        output_tokens=work.output_tokens,
+        duration_s=work.duration_s,
+        output_tokens_per_s=work.output_tokens_per_s,
+        total_tokens_per_s=work.total_tokens_per_s,
+        requests_per_s=work.requests_per_s,
+        steady_output_tokens_per_s=steady_output_tokens_per_s(timelines, steady_window(timelines)),
+        mean_batch=mean_batch(work.output_tokens_per_s, tpot.p50),
+        peak_concurrency=peak_concurrency(timelines),
+        prefix_hit_rate=prefix_hit_rate(timelines, engines),
+        **_against(slo, timelines, work.duration_s),
+    )
+
+
+def _errors(requests: pa.Table) -> dict[str, int]:
+    """Count error codes, the most frequent first."""
+    codes = Counter(code for code in requests["error_code"].to_pylist() if code is not None)
+    return dict(sorted(codes.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _against(slo: Slo | None, timelines: Timelines, duration_s: float | None) -> dict[str, Any]:
+    if slo is None or not len(timelines):
+        return {}
+    held = int(good(timelines, slo).sum())
+    return {"goodput_requests_per_s": per_second(held, duration_s), "slo_share": held / len(timelines)}

@@ -1,0 +1,173 @@
+"""What a run shows, in sentences with their evidence; a check is a function, and ``CHECKS`` lists them."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from whichbits.analyze.books import Imbalance
+from whichbits.analyze.load_curves import METRICS
+from whichbits.analyze.summary import CellSummary, Crossover, Finding
+from whichbits.record.schema import Manifest
+
+
+@dataclass(frozen=True)
+class Observed:
+    """All that the checks look at."""
+
+    manifest: Manifest
+    cells: Sequence[CellSummary]
+    crossovers: Sequence[Crossover] = ()
+    imbalances: Mapping[int, Sequence[Imbalance]] = field(default_factory=dict)
+    """By cell."""
+
+    @property
+    def done(self) -> list[CellSummary]:
+        """The cells that ran to their end."""
+        return [cell for cell in self.cells if cell.state == "done"]
+
+
+Check = Callable[[Observed], Iterator[Finding]]
+
+
+def findings(observed: Observed) -> tuple[Finding, ...]:
+    """Run every check."""
+    return tuple(finding for check in CHECKS for finding in check(observed))
+
+
+def crossings(observed: Observed) -> Iterator[Finding]:
+    """Name the loads at which the better arm changes."""
+    unit = {"concurrency": "concurrent requests", "request_rate": "requests/s"}
+    for crossover in observed.crossovers:
+        if crossover.verdict == "crosses":
+            at = " and ".join(f"{crossing.load:.3g}" for crossing in crossover.crossings)
+            text = (
+                f"{' and '.join(crossover.arms)} cross in {METRICS[crossover.metric].name} at {at} "
+                f"{unit[crossover.load_unit]}: {crossover.leader_low_load} is better at the lowest load, "
+                f"{crossover.leader_high_load} at the highest."
+            )
+            points = zip(crossover.loads, crossover.ratios, strict=True)
+            ratios = tuple(f"load {load:g}: ratio {ratio:.3f}" for load, ratio in points)
+            yield Finding("observed", "crossover", text, ratios)
+
+
+def unfinished(observed: Observed) -> Iterator[Finding]:
+    """Say what an interrupted run does not cover."""
+    missing = [cell for cell in observed.cells if cell.state != "done"]
+    if missing:
+        text = f"{len(missing)} of {len(observed.cells)} cells did not run to their end."
+        yield Finding("observed", "unfinished", text, _evidence(missing))
+
+
+def failures(observed: Observed) -> Iterator[Finding]:
+    """Name each cell with failed requests, and how they failed."""
+    for cell in observed.cells:
+        if cell.failed:
+            causes = ", ".join(f"{code} x {count}" for code, count in cell.errors.items())
+            text = f"{_place(cell)}: {cell.failed} of {cell.requests} requests failed ({causes})."
+            yield Finding("observed", "requests-failed", text, _evidence([cell]))
+
+
+def client_limits(observed: Observed) -> Iterator[Finding]:
+    """Name each cell in which the load generator may have set the pace."""
+    for recorded in observed.manifest.cells:
+        if recorded.client is None or recorded.client.verdict == "client_ok":
+            continue
+        cell = next(cell for cell in observed.cells if cell.cell == recorded.cell)
+        limited = recorded.client.verdict == "client_limited"
+        text = (
+            f"{_place(cell)}: the client was the limit, so the cell is left out of comparisons."
+            if limited
+            else f"{_place(cell)}: the client may have been the limit."
+        )
+        code = "client-limited" if limited else "client-suspect"
+        yield Finding("observed", code, text, (*_evidence([cell]), *recorded.client.reasons))
+
+
+def unequal_work(observed: Observed) -> Iterator[Finding]:
+    """Name the loads at which arms did not process the same tokens."""
+    rounds: dict[tuple[int | None, float | None, int], list[CellSummary]] = {}
+    for cell in observed.done:
+        rounds.setdefault((cell.concurrency, cell.request_rate, cell.repeat), []).append(cell)
+    for cells in rounds.values():
+        for side in ("prompt_tokens", "output_tokens"):
+            counts = {cell.arm: getattr(cell, side) for cell in cells if getattr(cell, side) is not None}
+            if len(set(counts.values())) > 1:
+                each = ", ".join(f"{arm} {count}" for arm, count in counts.items())
+                text = (
+                    f"Arms did not do equal work at {_load(cells[0])}: {side.replace('_', ' ')} were {each}."
+                )
+                yield Finding("observed", "unequal-work", text, _evidence(cells))
+
+
+def unbalanced_books(observed: Observed) -> Iterator[Finding]:
+    """Name each cell in which client and engine count differently."""
+    for cell in observed.cells:
+        for wrong in observed.imbalances.get(cell.cell, ()):
+            by = "the engines" if wrong.replica is None else f"replica {wrong.replica}"
+            text = (
+                f"{_place(cell)}: the client counts {wrong.client} {wrong.total.replace('_', ' ')}, "
+                f"{by} {wrong.engine}."
+            )
+            yield Finding("observed", "books-disagree", text, _evidence([cell]))
+
+
+def unknown_cache(observed: Observed) -> Iterator[Finding]:
+    """Say where nobody knows how much of the prompts came from a cache."""
+    unknown = [cell for cell in observed.done if cell.prefix_hit_rate is None]
+    if unknown:
+        text = (
+            f"Neither the answers nor the engine's counters say how many prompt tokens came from the prefix "
+            f"cache in {len(unknown)} of {len(observed.done)} cells."
+        )
+        yield Finding("unresolved", "cache-unknown", text, _evidence(unknown))
+
+
+def thin_tails(observed: Observed) -> Iterator[Finding]:
+    """Count the cells whose p99 rests on a handful of requests."""
+    thin = [cell for cell in observed.done if cell.tpot_ms.n and "p99" in cell.tpot_ms.thin]
+    if thin:
+        text = (
+            f"The p99 of TPOT rests on fewer than 10 samples beyond it in {len(thin)} of "
+            f"{len(observed.done)} cells; larger cells would settle it."
+        )
+        yield Finding("observed", "thin-tails", text, _evidence(thin))
+
+
+def idle_activation_quantization(observed: Observed) -> Iterator[Finding]:
+    """Name arms that claim narrow activations on a machine that computes with wide ones."""
+    for arm in observed.manifest.arms.values():
+        facts = [replica.facts.get("activation_quantization_effective") for replica in arm.replicas]
+        idle = [fact for fact in facts if fact is not None and fact.value is False]
+        if idle:
+            text = (
+                f"{arm.arm}: activations are not quantised at run time on this machine, "
+                f"so {arm.weight_format} gains nothing from their width."
+            )
+            lines = tuple(fact.line or fact.source for fact in idle)
+            yield Finding("observed", "activation-quantization-ineffective", text, lines)
+
+
+CHECKS: tuple[Check, ...] = (
+    crossings,
+    unfinished,
+    failures,
+    client_limits,
+    unequal_work,
+    unbalanced_books,
+    unknown_cache,
+    thin_tails,
+    idle_activation_quantization,
+)
+
+
+def _load(cell: CellSummary) -> str:
+    if cell.request_rate is None:
+        return f"c{cell.concurrency}"
+    return f"{cell.request_rate:g}/s" + ("" if cell.concurrency is None else f" cap {cell.concurrency}")
+
+
+def _place(cell: CellSummary) -> str:
+    return f"{cell.arm} at {_load(cell)}, repeat {cell.repeat}"
+
+
+def _evidence(cells: Sequence[CellSummary]) -> tuple[str, ...]:
+    return tuple(f"cell {cell.cell}" for cell in cells)

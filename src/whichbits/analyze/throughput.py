@@ -1,0 +1,90 @@
+"""Work per second: tokens, requests, and requests that held their SLOs.
+
+Only the tokens of requests that succeeded count as work; the time of failed ones still passes.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from whichbits.analyze.concurrency import Window
+from whichbits.analyze.latency import e2e_ms, tpot_ms, ttft_ms
+from whichbits.record.timelines import Booleans, Floats, Timelines
+from whichbits.study.model import Slo
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """A whole cell's work over its time, first send to last finish."""
+
+    duration_s: float | None
+    prompt_tokens: int | None
+    output_tokens: int
+    output_tokens_per_s: float | None
+    total_tokens_per_s: float | None
+    requests_per_s: float | None
+
+
+def throughput(timelines: Timelines) -> Throughput:
+    """Add up a cell."""
+    seconds = duration_s(timelines)
+    prompt = tokens(timelines, timelines.prompt_tokens)
+    output = tokens(timelines, timelines.output_tokens) or 0
+    return Throughput(
+        duration_s=seconds,
+        prompt_tokens=prompt,
+        output_tokens=output,
+        output_tokens_per_s=per_second(output, seconds),
+        total_tokens_per_s=per_second(None if prompt is None else prompt + output, seconds),
+        requests_per_s=per_second(int(timelines.succeeded.sum()), seconds),
+    )
+
+
+def duration_s(timelines: Timelines) -> float | None:
+    """Return the time from the first send to the last finish; None if nothing was sent, or nothing ended."""
+    sent, finished = timelines.sent_ns, timelines.finished_ns
+    if np.isnan(sent).all() or np.isnan(finished).all():
+        return None
+    return float(np.nanmax(finished) - np.nanmin(sent)) / 1e9
+
+
+def tokens(timelines: Timelines, per_request: Floats) -> int | None:
+    """Sum a count over the requests that succeeded; None if no request knows it."""
+    known = per_request[timelines.succeeded & ~np.isnan(per_request)]
+    return int(known.sum()) if known.size else None
+
+
+def steady_output_tokens_per_s(timelines: Timelines, window: Window | None) -> float | None:
+    """Tokens whose chunk arrived within the window, over the window."""
+    if window is None:
+        return None
+    inside = (timelines.chunk_ns > window.start_ns) & (timelines.chunk_ns <= window.end_ns)
+    counted = inside & np.repeat(timelines.succeeded, timelines.chunks)
+    return per_second(int(timelines.chunk_tokens[counted].sum()), window.seconds)
+
+
+def mean_batch(output_tokens_per_s: float | None, median_tpot_ms: float | None) -> float | None:
+    """Mean number of requests decoding at once, by Little's law: whole-cell output tokens/s x median TPOT."""
+    if output_tokens_per_s is None or median_tpot_ms is None:
+        return None
+    return output_tokens_per_s * median_tpot_ms / 1e3
+
+
+def good(timelines: Timelines, slo: Slo) -> Booleans:
+    """Say for each request whether it succeeded and held every bound at once.
+
+    A request without a TPOT (fewer than two tokens) has no gap that could break that bound.
+    """
+    held = timelines.succeeded.copy()
+    if slo.ttft_ms is not None:
+        held &= ttft_ms(timelines) <= slo.ttft_ms
+    if slo.tpot_ms is not None:
+        held &= ~(tpot_ms(timelines) > slo.tpot_ms)
+    if slo.e2e_ms is not None:
+        held &= e2e_ms(timelines) <= slo.e2e_ms
+    return held
+
+
+def per_second(amount: int | None, seconds: float | None) -> float | None:
+    """Divide; None if either is unknown or no time passed."""
+    return amount / seconds if amount is not None and seconds else None

@@ -1,0 +1,23 @@
+"""Keeping a cell cold where the study says cold, and saying so only where it was shown."""
+
+from collections.abc import Sequence
+
+from whichbits.serve.arm import Replica
+from whichbits.study.model import CachePolicy
+
+
+async def make_cold(policy: CachePolicy, replicas: Sequence[Replica]) -> str:
+    """Bring every replica's prefix cache to the state that the policy asks for; return the state in words.
+
+    ``salted``: prompts that no earlier cell sent. ``reset``: every replica confirmed a reset. ``restarted``: a fresh
+    server. ``warm``: nothing was done. ``unverified: ...``: a reset that was not confirmed.
+    """
+    if policy != "reset":
+        return {"salt": "salted", "restart": "restarted", "warm": "warm"}[policy]
+    answers = [await replica.control.reset_prefix_cache() for replica in replicas]
+    refused = [
+        f"{replica.name} answered {answer.status} {answer.body[:80]!r}"
+        for replica, answer in zip(replicas, answers, strict=True)
+        if not answer.succeeded
+    ]
+    return f"unverified: {'; '.join(refused)}" if refused else "reset"

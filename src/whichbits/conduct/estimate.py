@@ -1,0 +1,71 @@
+"""How long a study will take, before it starts: a rough rule, said to be one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from whichbits.conduct.order import Visit
+from whichbits.study.model import Load, Study
+from whichbits.traffic.plan import PlannedRequest, plan_cell
+
+
+@dataclass(frozen=True)
+class Pace:
+    """An engine's rough speed: what a start, a prompt token and a decode step cost, in seconds."""
+
+    start_s: float
+    prompt_token_s: float
+    step_s: float
+    step_per_sequence_s: float
+
+
+# The embedded engine with its built-in model on two cores; anything else is taken as a 7B model on one GPU.
+_PACES = {"embedded": Pace(8.0, 1 / 600, 0.017, 0.0026)}
+_GPU = Pace(120.0, 1 / 8000, 0.030, 0.0004)
+
+
+@dataclass(frozen=True)
+class PlannedCell:
+    """One cell of a plan in totals, with its estimated seconds."""
+
+    arm: str
+    load: Load
+    repeat: int
+    requests: int
+    prompt_tokens: int
+    output_tokens: int
+    seconds: float
+
+
+def planned_cells(study: Study, planned: Sequence[Visit]) -> list[PlannedCell]:
+    """Return the plan's cells in order."""
+    return [
+        _planned_cell(study, visit.arm, Load(concurrency=c.concurrency, request_rate=c.request_rate), c.repeat)
+        for visit in planned
+        for c in visit.cells
+    ]
+
+
+def study_seconds(study: Study, planned: Sequence[Visit]) -> float:
+    """Return the estimated seconds of starting every server and driving every cell."""
+    starts = sum(_pace(study, visit.arm).start_s for visit in planned)
+    return starts + sum(cell.seconds for cell in planned_cells(study, planned))
+
+
+def _planned_cell(study: Study, arm: str, load: Load, repeat: int) -> PlannedCell:
+    requests = plan_cell(study, load, repeat)
+    prompt = sum(len(request.prompt) for request in requests)
+    output = sum(request.output_tokens for request in requests)
+    seconds = _seconds(_pace(study, arm), load, requests, prompt, output)
+    return PlannedCell(arm, load, repeat, len(requests), prompt, output, seconds)
+
+
+def _seconds(pace: Pace, load: Load, requests: Sequence[PlannedRequest], prompt: int, output: int) -> float:
+    batch = min(load.concurrency or len(requests), len(requests))
+    decode = output / batch * (pace.step_s + batch * pace.step_per_sequence_s)
+    busy = prompt * pace.prompt_token_s + decode
+    last_arrival = (requests[-1].offset_ns or 0) / 1e9
+    return max(busy, last_arrival)
+
+
+def _pace(study: Study, arm: str) -> Pace:
+    return _PACES.get(study.arms[arm].engine, _GPU)

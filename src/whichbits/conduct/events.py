@@ -1,0 +1,101 @@
+"""What a running study tells whoever listens: one frozen dataclass an event, in the order they happen."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from whichbits.record.schema import Cell
+
+
+@dataclass(frozen=True, slots=True)
+class StudyStarted:
+    """Before anything is served; ``cells`` is the whole plan in its order, the study's shape."""
+
+    cells: tuple[Cell, ...]
+    arms: tuple[str, ...]
+    estimate_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ArmStarting:
+    """The arm's servers are being launched."""
+
+    arm: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArmReady:
+    """The arm answers; ``facts_line`` says in a line what the engine said of itself."""
+
+    arm: str
+    ready_s: float
+    facts_line: str
+
+
+@dataclass(frozen=True, slots=True)
+class WarmingUp:
+    """Traffic that is not measured."""
+
+    arm: str
+
+
+@dataclass(frozen=True, slots=True)
+class CellStarted:
+    """A stretch of measured traffic begins; it will send ``requests``."""
+
+    cell: Cell
+    requests: int
+
+
+@dataclass(frozen=True, slots=True)
+class CellProgress:
+    """About ten times a second in a cell; counts are since its start, ``finished`` includes ``failed``."""
+
+    finished: int
+    failed: int
+    requests: int
+    output_tokens: int
+    elapsed_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class CellFinished:
+    """The cell is on disk; ``cell`` holds its state and counts."""
+
+    cell: Cell
+    tpot_p50_ms: float | None
+    output_tokens_per_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class StudyFinished:
+    """Nothing more will be told."""
+
+    interrupted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something a person should know, in one sentence."""
+
+    text: str
+
+
+Event = (
+    StudyStarted
+    | ArmStarting
+    | ArmReady
+    | WarmingUp
+    | CellStarted
+    | CellProgress
+    | CellFinished
+    | StudyFinished
+    | Notice
+)
+
+
+class Progress(Protocol):
+    """Whoever listens; a call must return at once, since the measurement waits for it."""
+
+    def __call__(self, event: Event, /) -> None:
+        """Take one event."""
+        ...

@@ -1,0 +1,175 @@
+"""Running a study: visit each arm, drive its cells, hand every result to the writer at once."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from statistics import median
+
+from whichbits.conduct.addresses import targets
+from whichbits.conduct.cold import make_cold
+from whichbits.conduct.events import (
+    ArmReady,
+    ArmStarting,
+    CellFinished,
+    CellProgress,
+    CellStarted,
+    Notice,
+    Progress,
+    StudyFinished,
+    StudyStarted,
+    WarmingUp,
+)
+from whichbits.conduct.order import Visit
+from whichbits.conduct.stopping import Stopped, unless
+from whichbits.conduct.warm import tpot_ms, warm_up
+from whichbits.drive.cell import CellCapture, drive_cell
+from whichbits.errors import ArmMismatch, ServerNotReady
+from whichbits.record.schema import ArmRecord, Cell
+from whichbits.record.scrapes import Phase, Scrape
+from whichbits.record.writer import RunWriter
+from whichbits.serve.arm import RunningArm, serve_arm
+from whichbits.study.model import Load, Study
+from whichbits.traffic.plan import plan_cell
+
+@dataclass(frozen=True)
+class Stage:
+    """What every step of a study needs: the question, where answers go, who listens, the wish to stop, the clock.
+
+    ``origin_ns`` is the ``time.monotonic_ns()`` from which every recorded time counts.
+    """
+
+    study: Study
+    writer: RunWriter
+    listen: Progress
+    stop: asyncio.Event
+    origin_ns: int
+
+
+async def conduct(stage: Stage, visits: Sequence[Visit], estimate_s: float | None) -> list[ServerNotReady]:
+    """Make all ``visits``; return the arms' servers that failed, each with its reason.
+
+    An arm that does not start or dies costs its own cells only: the others go on. An arm that is not what it
+    claims ends the study (ArmMismatch). When ``stage.stop`` is set, what is finished is kept and the rest is left.
+    """
+    cells = tuple(cell for visit in visits for cell in visit.cells)
+    stage.listen(StudyStarted(cells, tuple(stage.study.arms), estimate_s))
+    failures: list[ServerNotReady] = []
+    try:
+        for visit in visits:
+            if stage.stop.is_set():
+                break
+            await _visit_or_skip(stage, visit, failures)
+    except Stopped:
+        pass
+    finally:
+        stage.writer.finish(interrupted=stage.stop.is_set())
+        stage.listen(StudyFinished(stage.stop.is_set()))
+    return failures
+
+
+async def _visit_or_skip(stage: Stage, visit: Visit, failures: list[ServerNotReady]) -> None:
+    try:
+        await _visit(stage, visit)
+    except ServerNotReady as failure:
+        failures.append(failure)
+        stage.listen(Notice(f"{visit.arm}: {failure.what} Its cells are skipped."))
+        _skip(stage.writer, visit, failure.what)
+    except ArmMismatch as mismatch:
+        _skip(stage.writer, visit, mismatch.what)
+        raise
+
+
+def _skip(writer: RunWriter, visit: Visit, reason: str) -> None:
+    finished = {cell.cell for cell in writer.manifest.cells if cell.state == "done"}
+    for cell in visit.cells:
+        if cell.cell not in finished:
+            writer.cell(replace(cell, state="skipped", notes=(reason,)), ())
+
+
+async def _visit(stage: Stage, visit: Visit) -> None:
+    study = stage.study
+    stage.listen(ArmStarting(visit.arm))
+    async with AsyncExitStack() as servers:
+        serving = serve_arm(visit.arm, study.arms[visit.arm], stage.writer.folder, study.limits)
+        running = await unless(stage.stop, servers.enter_async_context(serving))
+        stage.writer.arm(running.record)
+        stage.listen(ArmReady(visit.arm, running.ready_seconds, _facts_line(running.record)))
+        stage.listen(WarmingUp(visit.arm))
+        medians = await unless(stage.stop, warm_up(study, running))
+        stage.writer.arm(replace(running.record, warm_up_tpot_ms=medians))
+        for cell in visit.cells:
+            if stage.stop.is_set():
+                break
+            await _drive(stage, cell, running)
+
+
+async def _drive(stage: Stage, cell: Cell, running: RunningArm) -> None:
+    load = Load(concurrency=cell.concurrency, request_rate=cell.request_rate)
+    planned = plan_cell(stage.study, load, cell.repeat)
+    cache_state = await make_cold(stage.study.cache, running.replicas)
+    stage.listen(CellStarted(cell, len(planned)))
+    await _scrape(stage, running, cell, "before")
+    began_ns = time.monotonic_ns()
+
+    def progress(sent: int, finished: int, failed: int, chunks: int) -> None:  # noqa: ARG001 - drive's Protocol
+        elapsed_s = (time.monotonic_ns() - began_ns) / 1e9
+        stage.listen(CellProgress(finished, failed, len(planned), chunks, elapsed_s))
+
+    capture = await drive_cell(
+        targets(running), planned, load, stage.study.limits, stage.origin_ns, progress=progress, stop=stage.stop
+    )
+    done = _finished(cell, capture, cache_state)
+    stage.writer.cell(done, capture.records)
+    stage.listen(CellFinished(done, _median_tpot_ms(capture), _output_tokens_per_s(capture)))
+    running.raise_if_dead()
+    await _scrape(stage, running, cell, "after")
+
+
+def _finished(cell: Cell, capture: CellCapture, cache_state: str) -> Cell:
+    return replace(
+        cell,
+        state="interrupted" if capture.cancelled else "done",
+        requests=len(capture.records),
+        failed=sum(not record.succeeded for record in capture.records),
+        started_ns=capture.started_ns,
+        finished_ns=capture.finished_ns,
+        client=capture.health,
+        cache_state=cache_state,
+    )
+
+
+async def _scrape(stage: Stage, running: RunningArm, cell: Cell, phase: Phase) -> None:
+    for replica in running.replicas:
+        seen = await replica.control.scrape()
+        time_ns = seen.time_ns - stage.origin_ns
+        stage.writer.scrape(Scrape(running.record.arm, replica.name, cell.cell, phase, time_ns, seen.text))
+
+
+def _facts_line(record: ArmRecord) -> str:
+    """Return what a person wants to see when an arm comes up."""
+    facts = record.replicas[0].facts
+    shown = {
+        "weights": ("model_memory_gib", "{:.2f} GiB"),
+        "KV cache": ("kv_cache_tokens", "{:,} tokens"),
+        "computes in": ("dtype", "{}"),
+        "kernel": ("quant_kernels", "{}"),
+    }
+    known = [
+        f"{word} {layout.format(facts[key].value)}"
+        for word, (key, layout) in shown.items()
+        if key in facts and facts[key].value is not None
+    ]
+    return ", ".join(known)
+
+
+def _median_tpot_ms(capture: CellCapture) -> float | None:
+    times = [value for record in capture.records if (value := tpot_ms(record)) is not None]
+    return median(times) if times else None
+
+
+def _output_tokens_per_s(capture: CellCapture) -> float | None:
+    tokens = sum(sum(record.chunk_tokens) for record in capture.records)
+    seconds = (capture.finished_ns - capture.started_ns) / 1e9
+    return tokens / seconds if seconds > 0 else None

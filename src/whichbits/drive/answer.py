@@ -1,0 +1,159 @@
+"""What an answer said and when: events matched with the reads that completed them."""
+
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+import msgspec
+
+from whichbits.drive.exchange import Exchange
+from whichbits.drive.sse import DONE, Payload, ServerEvent, Usage, decode, readable_error, split_events
+
+HTTP_OK = 200
+
+_MILLISECOND_NS = 1_000_000
+_SHOWN_BODY = 500
+
+
+@dataclass(slots=True)
+class Answer:
+    """One decoded answer. ``chunk_ns`` are absolute; one entry a chunk with generated content.
+
+    A chunk's tokens are the growth of the usage that came with it. A server that sends no usage with its
+    first content chunk sends none that could be used so: each chunk then counts as one token, and is left so
+    even if the final usage differs, since nobody knows which chunk held how many. ``output_tokens`` is always
+    the usage's word, and None if there was none.
+
+    ``separate_gaps`` counts the gaps between content chunks that came in different HTTP chunks, and
+    ``short_gaps`` those among them under a millisecond. Events inside one HTTP chunk were bundled by the
+    server; whether the client is late can only be seen in the others.
+    """
+
+    chunk_ns: list[int] = field(default_factory=list)
+    chunk_tokens: list[int] = field(default_factory=list)
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    output_tokens: int | None = None
+    finish_reason: str | None = None
+    done_seen: bool = False
+    error: str | None = None
+    undecodable: str | None = None
+    unread_body: str | None = None
+    events: int = 0
+    separate_gaps: int = 0
+    short_gaps: int = 0
+
+    @property
+    def ended(self) -> bool:
+        """Whether the answer itself said that it had ended."""
+        return self.done_seen or self.finish_reason is not None
+
+
+def read_answer(exchange: Exchange) -> Answer:
+    """Decode what arrived, whole or cut off, and let the exchange forget the raw bytes.
+
+    A body that is no event stream, such as that of an error status, is kept as text in ``unread_body``.
+    """
+    body = b"".join(exchange.pieces)
+    reading = _Reading(exchange)
+    if exchange.status == HTTP_OK:
+        for event in split_events(body):
+            reading.take(event)
+    if not reading.answer.events:
+        reading.answer.unread_body = _body_text(body)
+    exchange.forget_body()
+    return reading.answer
+
+
+class _Reading:
+    """The state between one event and the next."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        self.answer = Answer()
+        self._stamps = exchange.stamps
+        self._piece_ends = list(accumulate(len(piece) for piece in exchange.pieces))
+        self._last_piece = -1
+        self._counted = 0
+        self._usage_with_chunks: bool | None = None
+
+    def take(self, event: ServerEvent) -> None:
+        self.answer.events += 1
+        if event.data.strip() == DONE:
+            self.answer.done_seen = True
+            return
+        try:
+            payload = decode(event.data)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            self._take_undecodable(event, str(error))
+            return
+        self._take_payload(payload, event)
+
+    def _take_undecodable(self, event: ServerEvent, reason: str) -> None:
+        text = event.data[:200].decode(errors="replace")
+        if event.is_error:
+            self.answer.error = self.answer.error or text
+        else:
+            self.answer.undecodable = self.answer.undecodable or f"{reason}: {text}"
+
+    def _take_payload(self, payload: Payload, event: ServerEvent) -> None:
+        error = payload.error_text
+        if error is None and event.is_error:
+            error = payload.message or readable_error(msgspec.json.decode(event.data))
+        self.answer.error = self.answer.error or error
+        if payload.usage is not None:
+            self._take_usage(payload.usage)
+        self._take_choices(payload, event)
+
+    def _take_usage(self, usage: Usage) -> None:
+        answer = self.answer
+        answer.prompt_tokens = _newer(usage.prompt_tokens, answer.prompt_tokens)
+        answer.output_tokens = _newer(usage.completion_tokens, answer.output_tokens)
+        if usage.prompt_tokens_details is not None:
+            answer.cached_tokens = _newer(usage.prompt_tokens_details.cached_tokens, answer.cached_tokens)
+
+    def _take_choices(self, payload: Payload, event: ServerEvent) -> None:
+        choices = payload.all_choices
+        for choice in choices:
+            self.answer.finish_reason = choice.finish_reason or self.answer.finish_reason
+        if not choices:
+            return
+        usage_tokens = payload.usage.completion_tokens if payload.usage is not None else None
+        grown = self._growth(usage_tokens)
+        if any(choice.has_content for choice in choices) or grown:
+            self._take_content(usage_tokens, event.end)
+
+    def _growth(self, usage_tokens: int | None) -> int:
+        """Tokens that the usage has beyond those counted, where usage comes with the chunks."""
+        if usage_tokens is None or self._usage_with_chunks is False:
+            return 0
+        return max(0, usage_tokens - self._counted)
+
+    def _take_content(self, usage_tokens: int | None, end: int) -> None:
+        if self._usage_with_chunks is None:
+            self._usage_with_chunks = usage_tokens is not None
+        by_usage = self._usage_with_chunks and usage_tokens is not None
+        tokens = self._growth(usage_tokens) if by_usage else 1
+        self._counted += tokens
+        # The piece that holds the last byte of the event's blank line.
+        piece = bisect_left(self._piece_ends, end)
+        self._note_gap(piece)
+        self.answer.chunk_ns.append(self._stamps[piece])
+        self.answer.chunk_tokens.append(tokens)
+
+    def _note_gap(self, piece: int) -> None:
+        if self.answer.chunk_ns and piece != self._last_piece:
+            self.answer.separate_gaps += 1
+            gap_ns = self._stamps[piece] - self.answer.chunk_ns[-1]
+            self.answer.short_gaps += gap_ns < _MILLISECOND_NS
+        self._last_piece = piece
+
+
+def _newer(value: int | None, before: int | None) -> int | None:
+    return before if value is None else value
+
+
+def _body_text(body: bytes) -> str | None:
+    try:
+        return readable_error(msgspec.json.decode(body))[:_SHOWN_BODY]
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return body[:_SHOWN_BODY].decode(errors="replace") or None

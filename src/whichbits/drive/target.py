@@ -1,0 +1,35 @@
+"""Where requests go: one server process, as the driver needs to know it."""
+
+from dataclasses import dataclass, field
+
+from whichbits.errors import BadInput
+
+
+@dataclass(frozen=True)
+class Target:
+    """An OpenAI-style completions endpoint; ``replica`` names it in the records."""
+
+    host: str
+    port: int
+    model: str
+    path: str = "/v1/completions"
+    api_key: str | None = field(default=None, repr=False)
+    tls: bool = False
+    replica: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what would break out of a header line."""
+        for value in (self.host, self.path, self.api_key or ""):
+            if any(character in value for character in "\r\n\0"):
+                raise BadInput(
+                    "target_not_one_line",
+                    f"The address or API key of {self.host!r} holds a line break.",
+                    why="A key read from a file or a variable often keeps its final newline.",
+                    fix="Strip it, for example with $(tr -d '\\n' < key.txt).",
+                )
+
+    @property
+    def authority(self) -> str:
+        """The Host header: ``host:port``, with brackets around an IPv6 address."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"

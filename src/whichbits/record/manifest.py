@@ -1,0 +1,76 @@
+"""run.json: the manifest on disk, and what is said when it cannot be used."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from whichbits.errors import BadInput
+from whichbits.record.atomic import replacing
+from whichbits.record.schema import SCHEMA_VERSION, Cell, Manifest
+
+FILE_NAME = "run.json"
+
+
+class _Versioned(msgspec.Struct):
+    schema_version: int
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Replace the folder's manifest in one step."""
+    with replacing(folder / FILE_NAME) as partial:
+        partial.write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2))
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read the folder's manifest.
+
+    Raises:
+        BadInput: ``run-not-found``, ``run-too-new`` or ``run-broken``.
+    """
+    content = _content(folder)
+    try:
+        refuse_newer(folder, msgspec.json.decode(content, type=_Versioned).schema_version)
+        return msgspec.json.decode(content, type=Manifest)
+    except msgspec.MsgspecError as error:
+        raise broken(folder, f"{FILE_NAME} cannot be read: {error}") from error
+
+
+def with_ended(manifest: Manifest, ended: Iterable[Cell]) -> Manifest:
+    """Return the manifest with these cells in place of their planned twins, in the order of their numbers."""
+    cells = {cell.cell: cell for cell in (*manifest.cells, *ended)}
+    return replace(manifest, cells=tuple(cells[number] for number in sorted(cells)))
+
+
+def refuse_newer(folder: Path, version: int) -> None:
+    """Raise ``run-too-new`` for a schema that this release does not know."""
+    if version > SCHEMA_VERSION:
+        raise BadInput(
+            "run-too-new",
+            f"{folder} has schema version {version}; this whichbits reads up to {SCHEMA_VERSION}",
+            why="the run was written by a later whichbits",
+            fix="upgrade whichbits, or read the run where it was written",
+        )
+
+
+def broken(folder: Path, what: str) -> BadInput:
+    """Return the error for a folder that is a run, but damaged."""
+    return BadInput(
+        "run-broken",
+        f"{folder}: {what}",
+        why="a file of the run was edited, truncated or removed after it was written",
+        fix="restore the folder from a copy, or measure again",
+    )
+
+
+def _content(folder: Path) -> bytes:
+    try:
+        return (folder / FILE_NAME).read_bytes()
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise BadInput(
+            "run-not-found",
+            f"{folder} is not a run: it has no {FILE_NAME}",
+            why="the path is wrong, or names the folder above the runs",
+            fix="give the path of one run folder, such as runs/2026-11-29T1404-quickstart",
+        ) from error

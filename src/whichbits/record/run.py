@@ -1,0 +1,76 @@
+"""Reads a run folder, finished or killed: the manifest at once, the requests when they are asked for."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from whichbits.record.columns import records_of
+from whichbits.record.manifest import broken, read_manifest, with_ended
+from whichbits.record.schema import Cell, Manifest, RequestRecord
+from whichbits.record.scrapes import Scrape, read_scrapes
+from whichbits.record.shards import read_requests, sharded_cells
+from whichbits.record.timelines import Timelines
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run as it lies on disk; nothing here writes."""
+
+    folder: Path
+    manifest: Manifest
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Open a run folder.
+
+        Raises:
+            BadInput: ``run-not-found``, ``run-broken`` or ``run-too-new``.
+        """
+        return cls(path, with_ended(read_manifest(path), sharded_cells(path).values()))
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The cells in the order of their numbers, planned ones included."""
+        return self.manifest.cells
+
+    @property
+    def interrupted(self) -> bool:
+        """True if the run was cut short: it says so, or it was killed while cells were still planned."""
+        return self.manifest.interrupted or any(cell.state == "planned" for cell in self.cells)
+
+    @cached_property
+    def requests(self) -> pa.Table:
+        """All requests, one row each, with the columns of ``record.columns.SCHEMA``.
+
+        Raises:
+            BadInput: ``run-broken`` if a file is damaged or the requests of a finished cell are missing.
+        """
+        table = read_requests(self.folder)
+        self._refuse_missing(table)
+        return table
+
+    def of_cell(self, cell: int) -> pa.Table:
+        """Return the requests of one cell; no rows if it has not ended."""
+        return self.requests.filter(pc.field("cell") == cell)
+
+    def records(self, cell: int) -> list[RequestRecord]:
+        """Return the requests of one cell as records: handy, but slow for large cells."""
+        return records_of(self.of_cell(cell))
+
+    def timelines(self, cell: int) -> Timelines:
+        """Return the requests of one cell as arrays."""
+        return Timelines.of(self.of_cell(cell))
+
+    def scrapes(self) -> list[Scrape]:
+        """Return the raw /metrics texts that were kept."""
+        return read_scrapes(self.folder)
+
+    def _refuse_missing(self, table: pa.Table) -> None:
+        present = set(pc.unique(table["cell"]).to_pylist())
+        for cell in self.cells:
+            if cell.state == "done" and cell.requests and cell.cell not in present:
+                raise broken(self.folder, f"cell {cell.cell} is done, but its requests are missing")

@@ -1,0 +1,104 @@
+"""The request files of a run: one Parquet shard a finished cell, merged into requests.parquet at the end.
+
+A shard carries its ``Cell`` in its metadata, so a cell is safe from the moment its shard appears: a kill
+before the manifest says so loses nothing. A shard outranks the merged file's rows of the same cell, which
+covers both a kill between the merge and the removal of shards, and a cell run again after a resume.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from whichbits.record.atomic import replacing
+from whichbits.record.columns import SCHEMA, VERSION_KEY, table_of
+from whichbits.record.manifest import broken, refuse_newer
+from whichbits.record.schema import Cell, RequestRecord
+
+MERGED = "requests.parquet"
+FOLDER = "requests"
+
+_CELL_KEY = b"whichbits.cell"
+_STORAGE: dict[str, Any] = {
+    "compression": "zstd",
+    "use_dictionary": [field.name for field in SCHEMA if pa.types.is_dictionary(field.type)],
+    # Consecutive times differ by little: stored as differences they take a fraction of the plain eight bytes.
+    "column_encoding": {"chunk_ns.list.element": "DELTA_BINARY_PACKED"},
+}
+
+
+def write_shard(folder: Path, cell: Cell, records: Sequence[RequestRecord]) -> None:
+    """Store one finished cell, replacing an earlier shard of it."""
+    table = table_of(cell, records)
+    metadata = (table.schema.metadata or {}) | {_CELL_KEY: msgspec.json.encode(cell)}
+    path = folder / FOLDER / f"{cell.cell:04d}.parquet"
+    path.parent.mkdir(exist_ok=True)
+    _write(path, table.replace_schema_metadata(metadata))
+
+
+def sharded_cells(folder: Path) -> dict[int, Cell]:
+    """Return the cells that shards hold, by number, as they ended."""
+    cells = [_cell_of(folder, path) for path in _shards(folder)]
+    return {cell.cell: cell for cell in cells}
+
+
+def read_requests(folder: Path) -> pa.Table:
+    """Return every request of the run in cell order; an empty table if no cell has finished.
+
+    Raises:
+        BadInput: ``run-broken`` or ``run-too-new``.
+    """
+    merged = folder / MERGED
+    tables = [_without(_read(folder, merged), sharded_cells(folder))] if merged.exists() else []
+    tables += [_read(folder, path) for path in _shards(folder)]
+    return _in_cell_order(pa.concat_tables([SCHEMA.empty_table(), *tables]))
+
+
+def merge_shards(folder: Path) -> None:
+    """Move all shards into the merged file; a kill at any point leaves each request readable once."""
+    _write(folder / MERGED, read_requests(folder))
+    for path in _shards(folder):
+        path.unlink()
+    if (folder / FOLDER).is_dir() and not any((folder / FOLDER).iterdir()):
+        (folder / FOLDER).rmdir()
+
+
+def _shards(folder: Path) -> list[Path]:
+    return sorted((folder / FOLDER).glob("*.parquet"))
+
+
+def _write(path: Path, table: pa.Table) -> None:
+    with replacing(path) as partial:
+        pq.write_table(table, partial, **_STORAGE)
+
+
+def _read(folder: Path, path: Path) -> pa.Table:
+    try:
+        table = pq.read_table(path)
+        refuse_newer(folder, int((table.schema.metadata or {})[VERSION_KEY]))
+        return table.select(SCHEMA.names).cast(SCHEMA)
+    except (pa.ArrowException, OSError, KeyError, ValueError) as error:
+        raise broken(folder, f"{path.name} cannot be read: {error}") from error
+
+
+def _cell_of(folder: Path, path: Path) -> Cell:
+    try:
+        metadata: dict[bytes, Any] = pq.read_schema(path).metadata or {}
+        return msgspec.json.decode(metadata[_CELL_KEY], type=Cell)
+    except (pa.ArrowException, OSError, KeyError, msgspec.MsgspecError) as error:
+        raise broken(folder, f"{path.name} does not name its cell: {error}") from error
+
+
+def _without(table: pa.Table, cells: dict[int, Cell]) -> pa.Table:
+    return table.filter(pc.invert(pc.is_in(table["cell"], pa.array(list(cells), pa.int32()))))
+
+
+def _in_cell_order(table: pa.Table) -> pa.Table:
+    cells = np.unique(np.asarray(table["cell"]))
+    parts = [table.filter(pc.field("cell") == int(cell)) for cell in cells]
+    return pa.concat_tables([SCHEMA.empty_table(), *parts]).unify_dictionaries()

@@ -1,0 +1,90 @@
+"""Writes a run folder while it happens: a kill at any moment leaves a run that can be read and resumed.
+
+runs/2026-11-29T1404-NAME/
+  run.json                the manifest, replaced whole at every change
+  requests/0007.parquet   the requests of one finished cell, until the run ends
+  requests.parquet        all requests, once the run has ended
+  scrapes/ARM-REPLICA.jsonl   raw /metrics texts, one JSON line each
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from itertools import count
+from pathlib import Path
+from typing import Self
+
+from whichbits.record.manifest import read_manifest, with_ended, write_manifest
+from whichbits.record.schema import ArmRecord, Cell, Manifest, RequestRecord
+from whichbits.record.scrapes import Scrape, append_scrape, drop_torn_lines
+from whichbits.record.shards import merge_shards, sharded_cells, write_shard
+
+
+class RunWriter:
+    """The one writer of a run folder; ``manifest`` is always what run.json says."""
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        """Take over a folder; use ``create`` or ``reopen``."""
+        self.folder = folder
+        self.manifest = manifest
+        self._store(manifest)
+
+    @classmethod
+    def create(cls, parent: Path, manifest: Manifest) -> Self:
+        """Start a run in a fresh folder of ``parent``, named after its minute and its study."""
+        return cls(_fresh_folder(parent, manifest), manifest)
+
+    @classmethod
+    def reopen(cls, folder: Path) -> Self:
+        """Go on with a run that was interrupted or killed; finished cells stay as they are.
+
+        Raises:
+            BadInput: the folder is not a run, is damaged, or is newer than this release.
+        """
+        manifest = with_ended(read_manifest(folder), sharded_cells(folder).values())
+        drop_torn_lines(folder)
+        return cls(folder, replace(manifest, interrupted=False))
+
+    def plan(self, cells: Sequence[Cell]) -> None:
+        """State the cells to come."""
+        self._store(replace(self.manifest, cells=tuple(cells)))
+
+    def arm(self, record: ArmRecord) -> None:
+        """Add an arm, or replace what is known of it."""
+        self._store(replace(self.manifest, arms=self.manifest.arms | {record.arm: record}))
+
+    def cell(self, cell: Cell, records: Sequence[RequestRecord]) -> None:
+        """Keep a cell that has ended, with its requests."""
+        write_shard(self.folder, cell, records)
+        self._store(with_ended(self.manifest, [cell]))
+
+    def scrape(self, scrape: Scrape) -> None:
+        """Keep a raw /metrics text."""
+        append_scrape(self.folder, scrape)
+
+    def note(self, text: str) -> None:
+        """Add a remark on the whole run."""
+        self._store(replace(self.manifest, notes=(*self.manifest.notes, text)))
+
+    def finish(self, *, interrupted: bool = False) -> Path:
+        """End the run: merge its shards, say whether it was cut short, and return its folder."""
+        merge_shards(self.folder)
+        self._store(replace(self.manifest, interrupted=interrupted))
+        return self.folder
+
+    def _store(self, manifest: Manifest) -> None:
+        write_manifest(self.folder, manifest)
+        self.manifest = manifest
+
+
+def _fresh_folder(parent: Path, manifest: Manifest) -> Path:
+    stem = f"{datetime.fromisoformat(manifest.created):%Y-%m-%dT%H%M}-{manifest.name}"
+    parent.mkdir(parents=True, exist_ok=True)
+    for attempt in count(1):
+        folder = parent / (stem if attempt == 1 else f"{stem}-{attempt}")
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            continue
+        break
+    return folder

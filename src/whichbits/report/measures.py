@@ -1,0 +1,67 @@
+"""The measures that a report shows: their names, units, formulas, and how to read one from a cell."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from whichbits.analyze.summary import CellSummary, Distribution
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One number of a cell; ``path`` is its address in summary.json, such as ``tpot_ms.p50``."""
+
+    path: str
+    name: str
+    heading: tuple[str, str]
+    unit: str
+    better: Literal["lower", "higher"] | None
+    meaning: str
+
+    def read(self, cell: CellSummary) -> float | None:
+        """Return the cell's value in ``unit``, or None where it is not known."""
+        field, _, percentile = self.path.partition(".")
+        holder = getattr(cell, field)
+        value: float | None = getattr(holder, percentile) if percentile else holder
+        return value
+
+    def is_thin(self, cell: CellSummary) -> bool:
+        """Say whether too few samples lie beyond the percentile for it to be relied on."""
+        field, _, percentile = self.path.partition(".")
+        holder = getattr(cell, field)
+        return isinstance(holder, Distribution) and percentile in holder.thin
+
+    def interval(self, cell: CellSummary) -> tuple[float, float] | None:
+        """Return the confidence interval in ``unit``, if one was estimated."""
+        return cell.intervals.get(self.path)
+
+
+_TTFT = "Scheduled send to the first chunk with content."
+_TPOT = "(last chunk - first chunk) / (tokens - 1), one value a request."
+_ITL = "Gaps between content chunks, pooled over requests."
+
+MEASURES: dict[str, Measure] = {
+    measure.path: measure
+    for measure in (
+        Measure("ttft_ms.p50", "Median TTFT", ("TTFT", "p50"), "ms", "lower", _TTFT),
+        Measure("ttft_ms.p99", "p99 TTFT", ("TTFT", "p99"), "ms", "lower", _TTFT),
+        Measure("tpot_ms.p50", "Median TPOT", ("TPOT", "p50"), "ms", "lower", _TPOT),
+        Measure("tpot_ms.p99", "p99 TPOT", ("TPOT", "p99"), "ms", "lower", _TPOT),
+        Measure("itl_ms.p99", "p99 ITL", ("ITL", "p99"), "ms", "lower", _ITL),
+        Measure(
+            "output_tokens_per_s",
+            "Output throughput",
+            ("out", "tok/s"),
+            "tokens/s",
+            "higher",
+            "Generated tokens over the whole cell's time.",
+        ),
+        Measure(
+            "mean_batch",
+            "Mean batch",
+            ("mean", "batch"),
+            "requests",
+            None,
+            "Output tokens/s x median TPOT (Little's law).",
+        ),
+    )
+}

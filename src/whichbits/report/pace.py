@@ -1,0 +1,96 @@
+"""How far a study is and how long it will still take, from what its finished cells took."""
+
+from dataclasses import dataclass, field
+from statistics import fmean
+
+from whichbits.conduct.events import (
+    ArmStarting,
+    CellFinished,
+    CellProgress,
+    CellStarted,
+    Event,
+    StudyStarted,
+)
+from whichbits.record.schema import Cell
+
+Load = tuple[int | None, float | None]
+
+
+@dataclass
+class Pace:
+    """Follows the events of one study; times are seconds of the clock that ``follow`` is given."""
+
+    cells: tuple[Cell, ...] = ()
+    arms: tuple[str, ...] = ()
+    estimate_s: float | None = None
+    current: Cell | None = None
+    requests: int = 0
+    progress: CellProgress | None = None
+    finished: int = 0
+    _took: dict[Load, list[float]] = field(default_factory=dict)
+    _readied: list[float] = field(default_factory=list)
+    _arm_since: float | None = None
+    _cell_since: float | None = None
+
+    def follow(self, event: Event, now: float) -> None:
+        """Take one event."""
+        match event:
+            case StudyStarted():
+                self.cells, self.arms, self.estimate_s = event.cells, event.arms, event.estimate_s
+            case ArmStarting():
+                self._arm_since = now
+            case CellStarted():
+                self._start(event, now)
+            case CellProgress():
+                self.progress = event
+            case CellFinished():
+                self._finish(event.cell, now)
+            case _:
+                pass
+
+    @property
+    def share(self) -> float:
+        """How much of the study's cells is done, 0 to 1; a cell in flight counts by its requests."""
+        part = (
+            self.progress.finished / self.progress.requests
+            if self.progress and self.progress.requests
+            else 0.0
+        )
+        return min(1.0, (self.finished + part) / len(self.cells)) if self.cells else 0.0
+
+    @property
+    def position(self) -> int:
+        """Which cell of the study this is, from 1."""
+        return min(self.finished + (self.current is not None), len(self.cells))
+
+    def left_s(self, now: float) -> float | None:
+        """Return the seconds left: cells like finished ones of their load, arms like those that started."""
+        durations = [self._expected_s(cell) for cell in self.cells[self.finished :]]
+        known = [duration for duration in durations if duration is not None]
+        if len(known) < len(durations):
+            return None
+        spent = now - self._cell_since if self._cell_since is not None and self.current else 0.0
+        under_way = min(spent, known[0]) if known else 0.0
+        arms_left = max(0, len(self.arms) - len(self._readied))
+        return sum(known) - under_way + arms_left * (fmean(self._readied) if self._readied else 0.0)
+
+    def _start(self, event: CellStarted, now: float) -> None:
+        self.current, self.requests, self.progress, self._cell_since = event.cell, event.requests, None, now
+        if self._arm_since is not None:
+            self._readied.append(now - self._arm_since)
+            self._arm_since = None
+
+    def _finish(self, cell: Cell, now: float) -> None:
+        if self._cell_since is not None:
+            self._took.setdefault(_load(cell), []).append(now - self._cell_since)
+        self.finished, self.current, self.progress, self._cell_since = self.finished + 1, None, None, None
+
+    def _expected_s(self, cell: Cell) -> float | None:
+        everything = [seconds for took in self._took.values() for seconds in took]
+        if everything:
+            return fmean(self._took.get(_load(cell)) or everything)
+        return None if self.estimate_s is None else self.estimate_s / len(self.cells)
+
+
+def _load(cell: Cell) -> Load:
+    return (cell.concurrency, cell.request_rate)

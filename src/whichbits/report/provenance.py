@@ -1,0 +1,151 @@
+"""Where a report's numbers come from, as rows: arms' facts, the client's health, commands."""
+
+import shlex
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from whichbits.analyze.summary import ArmSummary, CellSummary, Summary
+from whichbits.record.schema import ArmRecord, Cell, Fact, Manifest
+from whichbits.report.wording import MISSING, VERDICTS, load_text, number
+
+
+@dataclass(frozen=True)
+class FactRow:
+    """A fact of an arm and the line it was read from."""
+
+    name: str
+    value: str
+    source: str
+    line: str | None
+
+
+@dataclass(frozen=True)
+class ClientRow:
+    """How a cell's books stand and whether the client could have been its limit."""
+
+    arm: str
+    load: str
+    repeat: int
+    requests: int
+    failed: int
+    errors: str
+    verdict: str
+    send_lag: str
+    loop_lag: str
+    cpu: str
+    fine_gaps: str
+    cache: str
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Command:
+    """How a replica was started, ready for a shell."""
+
+    arm: str
+    replica: str
+    line: str
+    ready: str
+
+
+def fact_rows(arm: ArmSummary, record: ArmRecord | None) -> tuple[FactRow, ...]:
+    """Return what is known of an arm: the summary's own, then each fact read, with its line."""
+    own = {
+        "weight format": arm.weight_format,
+        "model": arm.model,
+        "engine": " ".join(filter(None, (arm.engine, arm.engine_version))),
+        "kernel": arm.kernel,
+        "weights (GiB)": arm.weights_gib,
+        "KV cache (tokens)": arm.kv_cache_tokens,
+        "load (s)": arm.load_seconds,
+        "engine start (s)": arm.init_seconds,
+        **arm.facts,
+    }
+    rows = [FactRow(name, _written(value), "summary", None) for name, value in own.items()]
+    if record is not None:
+        rows += [_fact_row(name, fact, "") for name, fact in record.checkpoint.items()]
+        for replica in record.replicas:
+            place = f" of replica {replica.replica}" if len(record.replicas) > 1 else ""
+            rows += [_fact_row(name, fact, place) for name, fact in replica.facts.items()]
+    return tuple(rows)
+
+
+def client_rows(summary: Summary, manifest: Manifest) -> tuple[ClientRow, ...]:
+    """Return a row for each cell, its client's health where the run has it."""
+    recorded = {cell.cell: cell for cell in manifest.cells}
+    return tuple(_client_row(cell, recorded.get(cell.cell)) for cell in summary.cells)
+
+
+def commands(manifest: Manifest) -> tuple[Command, ...]:
+    """Return the launch line of every replica, its environment first; attached servers have none."""
+    return tuple(
+        Command(
+            arm=record.arm,
+            replica=replica.replica,
+            line=" ".join([*_assignments(replica.environment), shlex.join(replica.command)]).strip()
+            or f"attached to {replica.url}",
+            ready=MISSING if replica.ready_seconds is None else f"{number(replica.ready_seconds)} s",
+        )
+        for record in manifest.arms.values()
+        for replica in record.replicas
+    )
+
+
+def study_yaml(manifest: Manifest) -> str:
+    """Return the study as it was resolved, as a study file."""
+    return yaml.safe_dump(manifest.study, sort_keys=False, allow_unicode=True, width=100)
+
+
+def flat(values: dict[str, Any]) -> dict[str, str]:
+    """Return a mapping's values as they are written, ``None`` as missing."""
+    return {str(name): _written(value) for name, value in values.items()}
+
+
+def _fact_row(name: str, fact: Fact, place: str) -> FactRow:
+    return FactRow(name.replace("_", " "), _written(fact.value), fact.source + place, fact.line)
+
+
+def _client_row(cell: CellSummary, recorded: Cell | None) -> ClientRow:
+    health = recorded.client if recorded else None
+    return ClientRow(
+        arm=cell.arm,
+        load=load_text(cell),
+        repeat=cell.repeat + 1,
+        requests=cell.requests,
+        failed=cell.failed,
+        errors=", ".join(f"{code} x {times}" for code, times in cell.errors.items()) or MISSING,
+        verdict=VERDICTS.get(cell.client_verdict, cell.client_verdict or MISSING),
+        send_lag=number(health.send_lag_p99_ms if health else None),
+        loop_lag=number(health.loop_lag_p99_ms if health else None),
+        cpu=_percent(health.cpu_share if health else None),
+        fine_gaps=_percent(health.sub_millisecond_gap_share if health else None),
+        cache=(recorded.cache_state if recorded else None) or MISSING,
+        remarks=(*(health.reasons if health else ()), *(recorded.notes if recorded else ())),
+    )
+
+
+def _assignments(environment: dict[str, str]) -> list[str]:
+    return [f"{name}={shlex.quote(value)}" for name, value in environment.items()]
+
+
+def _percent(share: float | None) -> str:
+    return MISSING if share is None else f"{100 * share:.1f}"
+
+
+def _written(value: object) -> str:
+    match value:
+        case None:
+            text = MISSING
+        case bool():
+            text = "yes" if value else "no"
+        case float():
+            text = f"{value:.4g}"
+        case dict():
+            text = ", ".join(f"{name} {_written(part)}" for name, part in value.items())
+        case list() | tuple():
+            text = ", ".join(_written(part) for part in value)
+        case _:
+            text = str(value)
+    return text or MISSING

@@ -1,0 +1,96 @@
+"""The reporters by name, and the one function that writes their files."""
+
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path, PurePosixPath
+from typing import Protocol, cast
+
+import msgspec
+from rich.console import Console
+from rich.text import Text
+
+from whichbits.analyze.summary import Summary
+from whichbits.errors import BadInput
+from whichbits.record.schema import Manifest
+from whichbits.report.wording import plain
+
+
+class Reporter(Protocol):
+    """Turns a summary into files; touches no disk, so that a failure leaves nothing behind."""
+
+    def __call__(self, summary: Summary, manifest: Manifest, /) -> Mapping[str, bytes]:
+        """Return the content of each file by its path relative to the run's folder, the main one first."""
+        ...
+
+
+REPORTERS: dict[str, str] = {
+    "json": "whichbits.report.reporters:summary_json",
+    "markdown": "whichbits.report.markdown:markdown",
+    "html": "whichbits.report.html:html",
+    "terminal": "whichbits.report.terminal:text",
+}
+
+WRITTEN = ("json", "markdown", "html")
+
+
+def reporter(name: str) -> Reporter:
+    """Return a reporter, importing its module only now.
+
+    Raises:
+        BadInput: ``report.unknown`` if there is none of that name.
+    """
+    if name not in REPORTERS:
+        raise BadInput(
+            "report.unknown",
+            f"there is no reporter named {name!r}",
+            why="the name is misspelt, or from another version",
+            fix=f"use one of {', '.join(REPORTERS)}",
+        )
+    module, _, function = REPORTERS[name].partition(":")
+    return cast("Reporter", getattr(import_module(module), function))
+
+
+def summary_json(summary: Summary, manifest: Manifest) -> Mapping[str, bytes]:  # noqa: ARG001 - a Reporter
+    """Return summary.json as its types say, keys in their order, so that two runs diff well."""
+    encoded = msgspec.json.encode(summary, order="deterministic")
+    return {"summary.json": msgspec.json.format(encoded, indent=2) + b"\n"}
+
+
+def write_reports(
+    summary: Summary, manifest: Manifest, folder: Path, console: Console, names: Iterable[str] = WRITTEN
+) -> tuple[Path, ...]:
+    """Write the named reports into ``folder``, say where they went, and return the main file of each.
+
+    Nothing is written unless every reporter succeeded, and no file is ever seen half-written.
+
+    Raises:
+        BadInput: ``report.unknown`` for a name that is not a reporter's, ``report.unwritable`` for a folder
+            that cannot be written to.
+    """
+    made = [reporter(entry)(summary, manifest) for entry in names]
+    for files in made:
+        for name, content in files.items():
+            _write(folder / PurePosixPath(name), content)
+    written = tuple(folder / next(iter(files)) for files in made)
+    for path in written:
+        console.print(Text(f"Wrote {plain(str(path))}"), soft_wrap=True)
+    return written
+
+
+def _write(path: Path, content: bytes) -> None:
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_bytes(content)
+        os.replace(partial, path)  # noqa: PTH105 - the same call, named for its atomicity
+    except OSError as error:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+        raise BadInput(
+            "report.unwritable",
+            f"cannot write {path}: {error.strerror}",
+            why="the run's folder is read-only, full, or belongs to somebody else",
+            fix="copy the run to a folder you own and run `whichbits report` there",
+        ) from error

@@ -1,0 +1,123 @@
+"""How numbers, loads and names are written for people, the same in every report."""
+
+import unicodedata
+
+from whichbits.analyze.summary import CellSummary, Crossing, Crossover, Recommendation
+from whichbits.record.schema import Cell
+
+MISSING = "–"  # noqa: RUF001 - an en dash is what a table shows for a value that is not known
+THIN = "~"
+BEST = "*"
+THIN_LEGEND = f"{THIN} fewer than 10 samples lie beyond this percentile"
+BEST_LEGEND = f"{BEST} best of the load"
+
+VERDICTS = {
+    "client_ok": "ok",
+    "client_suspect": "suspect",
+    "client_limited": "LIMITED",
+    None: MISSING,
+}
+
+CROSSOVER_VERDICTS = {
+    "crosses": "cross",
+    "none": "no crossing",
+    "tie": "tie",
+    "noisy": "too noisy to say",
+}
+
+LOAD_NAMES = {"concurrency": "concurrent requests", "request_rate": "requests per second"}
+
+
+FINDING_KINDS = {
+    "observed": ("Observed", "What the numbers show."),
+    "interpretation": ("Interpretation", "What would explain it; the evidence fits, but does not prove."),
+    "unresolved": ("Unresolved", "What this run cannot say."),
+}
+
+
+def number(value: float | None) -> str:
+    """Return about three significant digits: ``0.95``, ``9.87``, ``23.4``, ``105``, ``1234``."""
+    if value is None:
+        return MISSING
+    size = abs(value)
+    digits = 0 if size >= 99.95 else 1 if size >= 9.995 else 2
+    return f"{value:.{digits}f}"
+
+
+def count(value: int | None) -> str:
+    """Return a whole number as scripts would write it."""
+    return MISSING if value is None else str(value)
+
+
+def short_load(value: float) -> str:
+    """Return a point of the load axis: ``16``, ``5.02``."""
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+
+
+def load_of(cell: CellSummary, load_unit: str) -> float | None:
+    """Return where a cell lies on the load axis."""
+    return cell.concurrency if load_unit == "concurrency" else cell.request_rate
+
+
+def load_text(cell: CellSummary | Cell) -> str:
+    """Return the load as studies write it: ``c16``, ``10/s``, ``10/s cap 32``."""
+    if cell.request_rate is None:
+        return f"c{count(cell.concurrency)}"
+    cap = "" if cell.concurrency is None else f" cap {cell.concurrency}"
+    return f"{cell.request_rate:g}/s{cap}"
+
+
+def crossing_text(crossing: Crossing) -> str:
+    """Return a crossing with its interval: ``5.02 (4.4 to 6.1)``."""
+    if crossing.low is None or crossing.high is None:
+        return short_load(crossing.load)
+    return f"{short_load(crossing.load)} ({short_load(crossing.low)} to {short_load(crossing.high)})"
+
+
+def verdict_texts(crossover: Crossover) -> tuple[str, ...]:
+    """Return where the pair crosses, an entry a crossing, or why there is no such load."""
+    if crossover.verdict == "crosses":
+        return tuple(crossing_text(crossing) for crossing in crossover.crossings)
+    return (CROSSOVER_VERDICTS[crossover.verdict],)
+
+
+def leader_text(crossover: Crossover) -> str:
+    """Return who leads from the low to the high end: ``w4a8 → fp16``, or one name where it stays."""
+    low, high = crossover.leader_low_load or "tie", crossover.leader_high_load or "tie"
+    return low if low == high and len(crossover.crossings) < 2 else f"{low} → {high}"
+
+
+def range_text(low: float | None, high: float | None) -> str:
+    """Return a range of load: ``all loads``, ``up to 5``, ``5 to 20``, ``from 20``."""
+    if low is None and high is None:
+        return "at every load"
+    if low is None:
+        return f"up to {short_load(high or 0)}"
+    if high is None:
+        return f"from {short_load(low)}"
+    return f"{short_load(low)} to {short_load(high)}"
+
+
+def ranges_text(recommendation: Recommendation) -> str:
+    """Return all ranges in one line: ``w4a8 up to 5, fp16 from 5``."""
+    return ", ".join(f"{arm} {range_text(low, high)}" for arm, low, high in recommendation.ranges)
+
+
+def duration(seconds: float | None) -> str:
+    """Return a time to wait: ``8s``, ``1m12s``, ``2h05m``."""
+    if seconds is None:
+        return MISSING
+    whole = max(0, round(seconds))
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours}h{minutes:02d}m"
+    return f"{minutes}m{rest:02d}s" if minutes else f"{rest}s"
+
+
+def plain(text: str) -> str:
+    """Return text that cannot steer a terminal: control characters but newline and tab become visible."""
+    return "".join(
+        "\N{REPLACEMENT CHARACTER}" if unicodedata.category(c) in ("Cc", "Cf") and c not in "\n\t" else c
+        for c in text
+    )

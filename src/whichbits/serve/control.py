@@ -1,0 +1,148 @@
+"""One replica's control endpoints: scrape its metrics, reset its cache, ask what it serves."""
+
+import json
+import time
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Self
+
+from whichbits.errors import ServerNotReady
+
+if TYPE_CHECKING:
+    from aiohttp import ClientSession
+
+_NOT_THERE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED})
+_DEV_MODE_HINT = "vLLM offers it only with VLLM_SERVER_DEV_MODE=1 in the server's environment"
+
+
+@dataclass(frozen=True)
+class Scrape:
+    """Raw /metrics text; ``time_ns`` is ``time.monotonic_ns()`` when the answer began to arrive."""
+
+    text: str
+    time_ns: int
+
+
+@dataclass(frozen=True)
+class ResetAnswer:
+    """What the server said to a cache reset; ``succeeded`` is None where it did not say (an empty 200)."""
+
+    succeeded: bool | None
+    body: str
+    status: int
+    hint: str | None = None
+
+
+@dataclass(frozen=True)
+class _Answer:
+    status: int
+    body: str
+    time_ns: int
+
+
+class ControlClient:
+    """Talks to ``url`` (no trailing slash). Methods raise ServerNotReady if the server cannot be reached."""
+
+    def __init__(self, url: str, *, timeout_seconds: float = 10.0) -> None:
+        """Connect lazily; use as an async context manager, or call ``close``."""
+        self.url = url
+        self._timeout_seconds = timeout_seconds
+        self._session: ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Drop the connection; a later call opens a new one."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def scrape(self) -> Scrape:
+        """Fetch /metrics as it is."""
+        answer = await self._ask_for("GET", "/metrics")
+        return Scrape(answer.body, answer.time_ns)
+
+    async def reset_prefix_cache(self) -> ResetAnswer:
+        """Ask for an empty prefix cache; believe only an answer that says so."""
+        answer = await self._ask("POST", "/reset_prefix_cache")
+        return read_reset_answer(answer.status, answer.body)
+
+    async def models(self) -> tuple[str, ...]:
+        """Return the names of the models it serves."""
+        answer = await self._ask_for("GET", "/v1/models")
+        return tuple(str(model["id"]) for model in self._read(answer, "data"))
+
+    async def tokenize(self, text: str) -> tuple[int, ...]:
+        """Return the token ids of ``text`` in the served model's vocabulary."""
+        answer = await self._ask_for("POST", "/tokenize", {"prompt": text})
+        return tuple(int(token) for token in self._read(answer, "tokens"))
+
+    async def version(self) -> str:
+        """Return the engine's version."""
+        return str(self._read(await self._ask_for("GET", "/version"), "version"))
+
+    async def _ask_for(self, method: str, path: str, body: dict[str, Any] | None = None) -> _Answer:
+        """Ask, and insist on 200."""
+        answer = await self._ask(method, path, body)
+        if answer.status != HTTPStatus.OK:
+            raise self._unusable(path, f"HTTP {answer.status}: {answer.body[:200]}")
+        return answer
+
+    async def _ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> _Answer:
+        from aiohttp import ClientError, ClientSession, ClientTimeout
+
+        if self._session is None:
+            self._session = ClientSession(timeout=ClientTimeout(total=self._timeout_seconds))
+        try:
+            async with self._session.request(method, self.url + path, json=body) as answer:
+                time_ns = time.monotonic_ns()
+                return _Answer(answer.status, await answer.text(errors="replace"), time_ns)
+        except (ClientError, TimeoutError) as error:
+            raise self._unreachable(path, error) from error
+
+    def _read(self, answer: _Answer, key: str) -> Any:
+        try:
+            return json.loads(answer.body)[key]
+        except (ValueError, KeyError, TypeError) as error:
+            raise self._unusable(key, answer.body[:200]) from error
+
+    def _unreachable(self, path: str, error: Exception) -> ServerNotReady:
+        return ServerNotReady(
+            "server-unreachable",
+            f"{self.url}{path} did not answer: {str(error) or type(error).__name__}",
+            why="the server ended, hangs, or listens elsewhere",
+            fix="read the server's log in the run's logs/ folder",
+        )
+
+    def _unusable(self, what: str, answer: str) -> ServerNotReady:
+        return ServerNotReady(
+            "unexpected-answer",
+            f"{self.url} gave no usable answer for {what}: {answer}",
+            why="the endpoint is switched off, or the server is another engine or version than the arm says",
+            fix="check the arm's engine and options",
+        )
+
+
+def read_reset_answer(status: int, body: str) -> ResetAnswer:
+    """Judge an answer to POST /reset_prefix_cache.
+
+    vLLM before 0.32 sends an empty 200 even if the reset failed; later ones send {"success": true | false}.
+    """
+    if status in _NOT_THERE:
+        return ResetAnswer(False, body, status, _DEV_MODE_HINT)
+    if status != HTTPStatus.OK:
+        return ResetAnswer(False, body, status)
+    return ResetAnswer(_success(body), body, status)
+
+
+def _success(body: str) -> bool | None:
+    try:
+        said = json.loads(body)
+    except ValueError:
+        return None
+    success = said.get("success") if isinstance(said, dict) else None
+    return success if isinstance(success, bool) else None

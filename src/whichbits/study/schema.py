@@ -1,0 +1,50 @@
+"""The study file's JSON Schema, for editors and for suggestions."""
+
+import json
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+from whichbits.study.model import Study
+
+
+@cache
+def study_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of a study file as people write it."""
+    schema = Study.model_json_schema()
+    # An arm may take its model from every_arm, so a file's arm need not name one.
+    schema["$defs"]["Arm"]["required"].remove("model")
+    concurrency = {"type": "integer", "exclusiveMinimum": 0, "description": "A concurrency."}
+    schema["properties"]["loads"]["items"] = {"anyOf": [concurrency, {"$ref": "#/$defs/Load"}]}
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    return schema
+
+
+def keys_at(schema: dict[str, Any], location: Iterable[str | int]) -> list[str]:
+    """Return the keys that may stand at ``location``, a path of keys, list positions and union tags."""
+    node = schema
+    for part in location:
+        node = _step(schema, node, part)
+    return sorted(node.get("properties", {}))
+
+
+def _step(schema: dict[str, Any], node: dict[str, Any], part: str | int) -> dict[str, Any]:
+    if part in node.get("properties", {}):
+        return _resolve(schema, node["properties"][part])
+    if "discriminator" in node:
+        return _resolve(schema, {"$ref": node["discriminator"]["mapping"].get(part, "")})
+    for inside in ("items", "additionalProperties"):
+        if isinstance(node.get(inside), dict):
+            return _resolve(schema, node[inside])
+    return {}
+
+
+def _resolve(schema: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
+    if "anyOf" in node:
+        node = next((option for option in node["anyOf"] if "$ref" in option), node)
+    name = node.get("$ref", "").removeprefix("#/$defs/")
+    return schema["$defs"].get(name, node) if name else node
+
+
+if __name__ == "__main__":
+    print(json.dumps(study_schema(), indent=2))

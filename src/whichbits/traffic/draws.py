@@ -1,0 +1,46 @@
+"""Random numbers that are the same on every machine, process and version: Philox bits and inverse transforms.
+
+NumPy promises its bit streams, not its distributions' streams; so only raw bits are taken from it.
+"""
+
+from hashlib import sha256
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class Draws:
+    """One stream of random numbers, named by the study's seed and what it is for."""
+
+    def __init__(self, seed: int, *purpose: str | int) -> None:
+        """Key the stream by a digest of seed and purpose, so that streams never overlap by accident."""
+        name = "/".join(str(part) for part in (seed, *purpose))
+        digest = sha256(name.encode()).digest()
+        self._bits = np.random.Philox(key=int.from_bytes(digest[:16], "little"))
+
+    def uniform(self, count: int) -> Floats:
+        """Return ``count`` numbers in (0, 1), neither end included."""
+        raw: NDArray[np.uint64] = np.atleast_1d(self._bits.random_raw(count))
+        return ((raw >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+
+    def exponential(self, count: int) -> Floats:
+        """Return ``count`` exponential numbers of mean 1."""
+        return -np.log(self.uniform(count))
+
+    def integers(self, low: int, high: int, count: int) -> Integers:
+        """Return ``count`` integers in [low, high)."""
+        return low + (self.uniform(count) * (high - low)).astype(np.int64)
+
+    def order(self, count: int) -> Integers:
+        """Return a permutation of range(count)."""
+        return np.argsort(self.uniform(count), kind="stable").astype(np.int64)
+
+
+def normal_quantiles(count: int) -> Floats:
+    """Return the standard normal's quantiles at the midpoints of ``count`` equal shares, in order."""
+    standard = NormalDist()
+    return np.array([standard.inv_cdf((rank + 0.5) / count) for rank in range(count)])

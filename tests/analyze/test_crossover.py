@@ -1,0 +1,197 @@
+"""Crossings are found where they are, and nowhere else."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from tests.analyze.make_cell import summaries, summary
+from tests.record.make_run import PowerLaw
+from whichbits.analyze.crossover import crossover
+from whichbits.analyze.load_curves import MARGIN
+from whichbits.analyze.recommend import recommend
+from whichbits.analyze.summary import CellSummary
+
+LOADS = (1, 2, 4, 8, 16, 32, 64)
+curve = st.lists(st.floats(0.5, 2.0), min_size=len(LOADS), max_size=len(LOADS))
+
+
+def two(first: dict[int, float], second: dict[int, float]) -> list[CellSummary]:
+    return summaries({"a": first, "b": second})
+
+
+def by_ratio(*ratios: float) -> list[CellSummary]:
+    """Two arms whose ratio is given at loads 1, 2, 4 and so on."""
+    loads = [2**step for step in range(len(ratios))]
+    return two(dict(zip(loads, ratios, strict=True)), dict.fromkeys(loads, 1.0))
+
+
+def crossing_loads(cells: list[CellSummary]) -> list[float]:
+    return [crossing.load for crossing in crossover(cells, ("a", "b"), "tpot_ms.p50").crossings]
+
+
+@given(at=st.floats(1.3, 50), slope=st.floats(0.1, 2), shared=st.floats(-1, 1), scale=st.floats(1e-3, 1e3))
+def test_the_crossing_of_two_power_laws_is_recovered(
+    at: float, slope: float, shared: float, scale: float
+) -> None:
+    a, b = PowerLaw(scale, shared + slope), PowerLaw(scale * at**slope, shared)
+    decisive = [load for load in LOADS if abs(math.log(a(load) / b(load))) > math.log1p(MARGIN)]
+    assume(min(decisive) < at < max(decisive))
+
+    found = crossover(two({n: a(n) for n in LOADS}, {n: b(n) for n in LOADS}), ("a", "b"), "tpot_ms.p50")
+
+    assert [crossing.load for crossing in found.crossings] == [pytest.approx(at, rel=1e-6)]
+    assert (found.verdict, found.leader_low_load, found.leader_high_load) == ("crosses", "a", "b")
+
+
+@given(curve, curve, st.floats(1e-3, 1e3))
+def test_neither_the_order_of_arms_nor_the_unit_matters(a: list[float], b: list[float], unit: float) -> None:
+    cells = two(dict(zip(LOADS, a, strict=True)), dict(zip(LOADS, b, strict=True)))
+    scaled = [summary(cell.arm, cell.concurrency or 0, (cell.tpot_ms.p50 or 0) * unit) for cell in cells]
+
+    found = crossover(cells, ("a", "b"), "tpot_ms.p50")
+    swapped = crossover(cells, ("b", "a"), "tpot_ms.p50")
+    rescaled = crossover(scaled, ("a", "b"), "tpot_ms.p50")
+
+    assert [crossing.load for crossing in swapped.crossings] == pytest.approx(crossing_loads(cells))
+    assert [1 / ratio for ratio in swapped.ratios] == pytest.approx(found.ratios)
+    assert swapped.leader_low_load == found.leader_low_load
+    assume(all(abs(abs(math.log(ratio)) - math.log1p(MARGIN)) > 1e-9 for ratio in found.ratios))
+    assert rescaled.verdict == found.verdict
+    assert crossing_loads(scaled) == pytest.approx(crossing_loads(cells), rel=1e-6)
+
+
+@given(curve, st.lists(st.floats(0.5, 1 / 1.021), min_size=len(LOADS), max_size=len(LOADS)))
+def test_an_arm_that_always_leads_crosses_nowhere(values: list[float], ratios: list[float]) -> None:
+    ahead = {load: value * ratio for load, value, ratio in zip(LOADS, values, ratios, strict=True)}
+
+    found = crossover(two(ahead, dict(zip(LOADS, values, strict=True))), ("a", "b"), "tpot_ms.p50")
+
+    assert (found.verdict, found.crossings) == ("none", ())
+    assert found.leader_low_load == found.leader_high_load == "a"
+
+
+@pytest.mark.parametrize(
+    ("ratios", "loads"),
+    [
+        ((0.5, 2.0), [math.sqrt(2)]),
+        ((0.5, 1.0, 2.0), [2]),
+        ((0.5, 1.0, 1.0, 2.0), [math.sqrt(8)]),
+        ((0.5, 1.01, 0.99, 2.0), [math.sqrt(8)]),
+        ((0.5, 2.0, 0.5), [math.sqrt(2), math.sqrt(8)]),
+        ((0.5, 1.0, 0.5), []),
+        ((0.5, 1.015, 0.5), []),
+        ((1.0, 0.5), []),
+    ],
+    ids=[
+        "between two loads",
+        "at a load",
+        "a level stretch",
+        "a wiggle within the margin",
+        "there and back",
+        "a touch",
+        "a touch within the margin",
+        "level at first",
+    ],
+)
+def test_known_crossings(ratios: tuple[float, ...], loads: list[float]) -> None:
+    assert crossing_loads(by_ratio(*ratios)) == pytest.approx(loads, rel=0.02)
+
+
+def test_arms_within_the_margin_at_every_load_tie() -> None:
+    found = crossover(by_ratio(1.019, 0.985, 1.0), ("a", "b"), "tpot_ms.p50")
+
+    assert (found.verdict, found.leader_low_load, found.crossings) == ("tie", None, ())
+
+
+def test_more_throughput_is_better() -> None:
+    found = crossover(by_ratio(0.5, 2.0), ("a", "b"), "output_tokens_per_s")
+
+    assert (found.leader_low_load, found.leader_high_load) == ("b", "a")
+
+
+def test_repeats_are_paired_and_averaged_in_log_space() -> None:
+    cells = [summary("a", 1, 2.0), summary("a", 1, 8.0, repeat=1), summary("a", 1, 99.0, repeat=2)]
+    cells += [summary("b", 1, 1.0), summary("b", 1, 1.0, repeat=1)]
+
+    assert crossover(cells, ("a", "b"), "tpot_ms.p50").ratios == pytest.approx((4.0,))
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        lambda cell: replace(cell, client_verdict="client_limited"),
+        lambda cell: replace(cell, state="interrupted"),
+        lambda cell: replace(cell, requests=100, failed=2),
+    ],
+    ids=["client limited", "interrupted", "failures"],
+)
+def test_a_cell_not_to_be_trusted_is_left_out_and_named(spoilt: Callable[[CellSummary], CellSummary]) -> None:
+    cells = by_ratio(0.5, 0.6, 2.0)
+    cells[2] = spoilt(cells[2])
+
+    found = crossover(cells, ("a", "b"), "tpot_ms.p50")
+
+    assert (found.verdict, found.loads) == ("none", (1, 2))
+    assert "1 of 6 cells left out" in (found.note or "")
+
+
+@pytest.mark.parametrize(
+    ("cells", "leader", "note"),
+    [(by_ratio(0.5), "a", "one load only"), (two({1: 1.0}, {2: 1.0}), None, "no load that both")],
+)
+def test_too_little_to_compare_is_said(cells: list[CellSummary], leader: str | None, note: str) -> None:
+    found = crossover(cells, ("a", "b"), "tpot_ms.p50")
+
+    assert (found.verdict, found.leader_low_load) == ("none", leader)
+    assert note in (found.note or "")
+
+
+def recommended(curves: dict[str, dict[int, float]]) -> tuple[tuple[str, float | None, float | None], ...]:
+    answer = recommend(summaries(curves), list(curves), "tpot_ms.p50")
+    assert answer is not None
+    return answer.ranges
+
+
+def test_three_arms_take_their_turns_at_the_pairwise_crossings() -> None:
+    laws = {"w4a16": PowerLaw(6, 0.5), "w8a8": PowerLaw(9, 0.25), "bf16": PowerLaw(30, 0.0)}
+    first, second = (9 / 6) ** 4, (30 / 9) ** 4
+    loads = (1, 2, 4, 16, 64, 256)
+
+    ranges = recommended({arm: {load: law(load) for load in loads} for arm, law in laws.items()})
+
+    assert [arm for arm, _, _ in ranges] == ["w4a16", "w8a8", "bf16"]
+    assert [low for _, low, _ in ranges] == [None, pytest.approx(first), pytest.approx(second)]
+    assert [high for _, _, high in ranges] == [pytest.approx(first), pytest.approx(second), None]
+
+
+def test_noise_within_the_margin_does_not_make_arms_take_turns() -> None:
+    assert recommended({"a": {1: 1.0, 2: 1.01, 4: 1.0, 8: 1.0}, "b": {1: 1.01, 2: 1.0, 4: 1.01, 8: 3.0}}) == (
+        ("a", None, None),
+    )
+
+
+@given(st.lists(curve, min_size=2, max_size=4))
+def test_the_recommended_arm_is_never_beaten_by_more_than_the_margin(rows: list[list[float]]) -> None:
+    values = {f"arm{i}": dict(zip(LOADS, row, strict=True)) for i, row in enumerate(rows)}
+
+    ranges = recommended(values)
+
+    for load in LOADS:
+        best = min(curve[load] for curve in values.values())
+        holders = [arm for arm, low, high in ranges if (low or 0) <= load <= (high or math.inf)]
+        assert not ranges or min(values[arm][load] for arm in holders) <= best * (1 + MARGIN) * (1 + 1e-9)
+    ends = [end for _, _, high in ranges for end in [high] if end is not None]
+    assert ends == sorted(ends)
+
+
+def test_the_answer_reads_as_a_sentence() -> None:
+    answer = recommend(by_ratio(0.25, 0.5, 2.0, 4.0), ["a", "b", "lost"], "tpot_ms.p50")
+
+    assert answer is not None
+    assert answer.text == (
+        "median TPOT: a up to 2.83 concurrent requests, b beyond (measured 1 to 8; no usable cells of lost)"
+    )

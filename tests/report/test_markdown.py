@@ -1,0 +1,38 @@
+"""report.md: tables are well formed whatever the names, and its pictures come with it."""
+
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.report.make_summary import make_manifest, make_summary, renamed
+from whichbits.report.markdown import escaped, markdown
+
+HOSTILE = "a|b `c` <script>alert(1)</script>\n| d |"
+
+
+@pytest.mark.parametrize("name", ["plain", HOSTILE])
+def test_every_row_of_a_table_has_as_many_columns_as_its_heading(name: str) -> None:
+    page = markdown(renamed(make_summary(), "fp16", name), make_manifest())["report.md"].decode()
+
+    tables = [block.splitlines() for block in page.split("\n\n") if block.startswith("|")]
+    assert len(tables) == 5
+    for table in tables:
+        assert {len(re.findall(r"(?<!\\)\|", row)) for row in table} == {len(re.findall(r"\|", table[0]))}
+        assert re.fullmatch(r"\|( -{3}:? \|)+", table[1])
+    assert "<script" not in page
+
+
+def test_pictures_are_where_the_page_says() -> None:
+    files = markdown(renamed(make_summary(), "w8a8", HOSTILE), make_manifest())
+    named = re.findall(r"\]\((figures/[^)]+)\)", files["report.md"].decode())
+
+    assert set(named) == set(files) - {"report.md"}
+    assert len(named) == 6
+    for name in named:
+        tags = {element.tag.rpartition("}")[2] for element in ET.fromstring(files[name]).iter()}  # noqa: S314
+        assert "script" not in tags
+
+
+def test_escaping_keeps_words_and_disarms_marks() -> None:
+    assert escaped("a|b\n*c* <i>") == r"a\|b \*c\* &lt;i&gt;"

@@ -1,0 +1,89 @@
+"""The terminal report: every number is the summary's, marks survive without colour, 80 columns hold."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from tests.report.make_summary import make_manifest, make_summary, renamed
+from whichbits.analyze.summary import Summary
+from whichbits.report.measures import MEASURES
+from whichbits.report.terminal import text
+from whichbits.report.wording import MISSING, number
+
+
+def report(summary: Summary) -> str:
+    return text(summary, make_manifest())["report.txt"].decode()
+
+
+def cell_rows(page: str) -> list[list[str]]:
+    table = page.split("Cells by")[1].split("Arms\n", maxsplit=1)[0]
+    rows = [line.split() for line in table.splitlines()]
+    return [row[1:] if re.fullmatch(r"c\d+", row[0]) else row for row in rows if len(row) in (12, 11)][1:]
+
+
+def test_every_number_in_the_table_is_the_summarys() -> None:
+    summary = make_summary()
+    shown = {(row[0], index): row for index, row in enumerate(cell_rows(report(summary)))}
+
+    expected = sorted(
+        summary.cells, key=lambda cell: (cell.concurrency or 0, list(summary.arms).index(cell.arm))
+    )
+    assert len(shown) == len(expected) == 16
+    for (arm, index), row in shown.items():
+        cell = expected[index]
+        written = [entry.strip("~*") for entry in row[3:10]]
+        assert (arm, row[1], row[2]) == (cell.arm, str(cell.requests), str(cell.failed))
+        assert written == [number(measure.read(cell)) for measure in MEASURES.values()]
+
+
+def test_the_best_of_a_load_and_thin_percentiles_are_marked_without_colour() -> None:
+    first_load = cell_rows(report(make_summary()))[:4]
+
+    assert [row[5].endswith("*") for row in first_load] == [False, False, True, True]
+    assert all(row[6].startswith("~") for row in first_load)
+    assert not any(row[5].startswith("~") for row in first_load)
+
+
+def test_a_cell_that_the_client_limited_is_never_the_best() -> None:
+    summary = make_summary()
+    limited = tuple(
+        replace(cell, client_verdict="client_limited") if cell.arm in ("w4a16", "w4a8") else cell
+        for cell in summary.cells
+    )
+
+    rows = cell_rows(report(replace(summary, cells=limited)))[:4]
+
+    assert [row[5].endswith("*") for row in rows] == [False, True, False, False]
+
+
+def test_what_is_missing_is_a_dash_and_never_a_zero() -> None:
+    failed = cell_rows(report(make_summary(failed=("w4a16", 32))))[14]
+
+    assert failed == ["w4a16", "64", "64", *[MISSING] * 8]
+
+
+def test_the_answer_comes_first_and_lines_hold_80_columns() -> None:
+    page = report(make_summary())
+
+    titles = ["Answer", "Cells by concurrent requests", "Arms", "Where arms trade places", "Findings"]
+    assert [line for line in page.splitlines() if line in titles] == titles
+    assert max(len(line) for line in page.splitlines()) <= 80
+
+
+def test_long_names_fold_and_leave_the_numbers_whole() -> None:
+    page = report(renamed(make_summary(), "w4a8", "qwen3-32b-w4a8-int8-group-128"))
+
+    assert "57.0*" in page
+    assert "…" not in page.split("Cells by")[1].split("Arms\n")[0]
+
+
+@pytest.mark.parametrize("name", ["\x1b[2Jgone", "a\u202eb"])
+def test_names_cannot_steer_the_terminal(name: str) -> None:
+    page = report(renamed(make_summary(), "fp16", name))
+
+    assert not {"\x1b", "\u202e"} & set(page)
+
+
+def test_names_are_not_markup() -> None:
+    assert "[bold]" in report(renamed(make_summary(), "fp16", "[bold]"))

@@ -1,0 +1,133 @@
+"""An arm is served, recorded, checked, and gone afterwards, whatever ends it."""
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.serve.fake_server import command, survivors, wait_for_pids
+from whichbits.errors import ArmMismatch, ServerNotReady
+from whichbits.record.schema import Fact
+from whichbits.serve import engine
+from whichbits.serve.arm import serve_arm, without_secrets
+from whichbits.serve.engine import Launch, Prepared
+from whichbits.study.model import Arm, Limits
+
+CHECKPOINT = {"weight_bits": Fact(4, "config.json")}
+
+
+@dataclass(frozen=True)
+class FakeEngine:
+    """Serves with the fake server; the arm's option ``behaviour`` says how badly."""
+
+    name: str = "fake"
+
+    def prepare(self, arm: Arm) -> Prepared:
+        return Prepared(arm.model, CHECKPOINT)
+
+    def command(self, arm: Arm, prepared: Prepared, host: str, port: int) -> Launch:
+        pids = Path(prepared.model_path)
+        return Launch(
+            tuple(command(port, pids, str(arm.options["behaviour"]))), {"HF_TOKEN": "hf_1", "THREADS": "2"}
+        )
+
+    def served_model(self, arm: Arm) -> str:
+        return "fake-model"
+
+    def read_facts(self, log_text: str) -> dict[str, Fact]:
+        return {"requests": Fact(log_text.count("GET /health"), "log")}
+
+    def failure(self, log_text: str) -> str | None:
+        return None
+
+    def verify(self, arm: Arm, checkpoint: dict[str, Fact], facts: dict[str, Fact]) -> list[str]:
+        claimed = 4 if arm.weight_format == "w4a16" else 16
+        return (
+            []
+            if checkpoint["weight_bits"].value == claimed
+            else [f"4 bits were loaded, {claimed} are claimed"]
+        )
+
+
+@pytest.fixture(autouse=True)
+def fake_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "ENGINES", {"fake": f"{__name__}:FakeEngine"})
+
+
+def arm(folder: Path, behaviour: str = "", weight_format: str = "w4a16") -> Arm:
+    return Arm.model_validate(
+        {
+            "weight_format": weight_format,
+            "model": str(folder / "pids"),
+            "engine": "fake",
+            "options": {"behaviour": behaviour},
+            "environment": {"THREADS": "4"},
+        }
+    )
+
+
+async def test_a_running_arm_is_recorded_and_gone_afterwards(tmp_path: Path) -> None:
+    async with serve_arm("four/bits", arm(tmp_path), tmp_path / "run", Limits()) as running:
+        pids = wait_for_pids(tmp_path / "pids", 1)
+        (replica,) = running.replicas
+        (record,) = running.record.replicas
+
+    assert (replica.name, replica.model, replica.api_path) == ("0", "fake-model", "/v1/completions")
+    assert record.url == f"http://{replica.host}:{replica.port}"
+    assert record.command == tuple(command(replica.port, tmp_path / "pids", ""))
+    assert record.environment == {"HF_TOKEN": "***", "THREADS": "4"}
+    assert record.facts == {"requests": Fact(3, "log")}
+    assert record.ready_seconds is not None
+    assert record.log is not None
+    assert (tmp_path / "run" / record.log).parent == tmp_path / "run" / "logs"
+    assert running.record.checkpoint == CHECKPOINT
+    assert survivors(pids, 0) == []
+
+
+async def test_an_arm_that_is_not_what_it_claims_is_stopped_and_refused(tmp_path: Path) -> None:
+    with pytest.raises(ArmMismatch, match="4 bits were loaded, 16 are claimed"):
+        async with serve_arm("sixteen", arm(tmp_path, weight_format="fp16"), tmp_path, Limits()):
+            pytest.fail("it must not be served")
+
+    assert survivors(wait_for_pids(tmp_path / "pids", 1), 0) == []
+
+
+async def test_a_server_that_dies_while_loading_is_an_error_for_people(tmp_path: Path) -> None:
+    with pytest.raises(ServerNotReady, match="exit code 7"):
+        async with serve_arm("four", arm(tmp_path, "dies"), tmp_path, Limits()):
+            pytest.fail("it must not be served")
+
+
+@pytest.mark.parametrize("behaviour", ["", "silent"])
+async def test_a_cancelled_arm_leaves_nothing_behind(tmp_path: Path, behaviour: str) -> None:
+    async def serve() -> None:
+        async with serve_arm("four", arm(tmp_path, behaviour), tmp_path, Limits()):
+            await asyncio.Event().wait()
+
+    serving = asyncio.create_task(serve())
+    pids = await asyncio.to_thread(wait_for_pids, tmp_path / "pids", 1)
+
+    serving.cancel()
+    await asyncio.sleep(0)
+    serving.cancel()  # an impatient second Ctrl-C
+    with pytest.raises(asyncio.CancelledError):
+        await serving
+
+    assert survivors(pids, 0) == []
+
+
+def test_secrets_are_starred_and_settings_are_not() -> None:
+    environment = {
+        "HF_TOKEN": "a",
+        "openai_api_key": "b",
+        "DB_PASSWORD": "c",
+        "TOKENIZERS_PARALLELISM": "true",
+    }
+
+    assert without_secrets(environment) == {
+        "HF_TOKEN": "***",
+        "openai_api_key": "***",
+        "DB_PASSWORD": "***",
+        "TOKENIZERS_PARALLELISM": "true",
+    }
