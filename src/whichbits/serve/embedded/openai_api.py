@@ -62,9 +62,13 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         """
         max_tokens = self.max_tokens or min(default_tokens, room)
         if max_tokens > room:
-            raise BadRequest(f"max_tokens {max_tokens} is more than the {max(room, 0)} tokens left", "max_tokens")
+            raise BadRequest(
+                f"max_tokens {max_tokens} is more than the {max(room, 0)} tokens left", "max_tokens"
+            )
         if self.min_tokens > max_tokens:
-            raise BadRequest(f"min_tokens {self.min_tokens} is more than max_tokens {max_tokens}", "min_tokens")
+            raise BadRequest(
+                f"min_tokens {self.min_tokens} is more than max_tokens {max_tokens}", "min_tokens"
+            )
         shared = {name: getattr(self, name) for name in Sampling.__struct_fields__ if name in _SHARED}
         return Sampling(max_tokens=max_tokens, logprobs=logprobs, **shared)
 
@@ -79,10 +83,6 @@ class CompletionRequest(Generation, frozen=True, kw_only=True, forbid_unknown_fi
     logprobs: Literal[0, 1] | None = None
     add_special_tokens: bool = True
     echo: Literal[False] = False
-
-    @property
-    def wants_logprobs(self) -> bool:
-        return self.logprobs is not None
 
 
 class ChatMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -142,18 +142,21 @@ def parse(body: bytes, kind: type[Body]) -> Body:
         raise BadRequest(str(error)) from error
 
 
-def single_prompt(prompt: str | list[Any]) -> str | list[int]:
+def single_prompt(prompt: str | list[int | str | list[int]]) -> str | list[int]:
     """Return the one prompt of a request that may wrap it in a list.
 
     Raises:
-        BadRequest: if there are several.
+        BadRequest: if there are several, or ids and texts are mixed.
     """
-    if isinstance(prompt, str) or not prompt or isinstance(prompt[0], int):
+    if isinstance(prompt, str):
         return prompt
-    if len(prompt) > 1:
-        raise BadRequest(f"{len(prompt)} prompts in one request; send one request for each", "prompt")
-    only: str | list[int] = prompt[0]
-    return only
+    ids = [item for item in prompt if isinstance(item, int)]
+    if len(ids) == len(prompt):
+        return ids
+    if ids or len(prompt) > 1:
+        raise BadRequest("one request takes one prompt: a text, or a list of token ids", "prompt")
+    only = prompt[0]
+    return only if not isinstance(only, int) else ids
 
 
 def usage(prompt_tokens: int, completion_tokens: int) -> dict[str, Any]:
@@ -221,7 +224,9 @@ class ChatShape:
         if piece.logprobs is None:
             return None
         pairs = zip(piece.token_texts, piece.logprobs, strict=True)
-        return {"content": [{"token": token, "logprob": logprob, "top_logprobs": []} for token, logprob in pairs]}
+        return {
+            "content": [{"token": token, "logprob": logprob, "top_logprobs": []} for token, logprob in pairs]
+        }
 
 
 def envelope(kind: str, identity: str, model: str, choices: list[dict[str, Any]]) -> dict[str, Any]:

@@ -34,7 +34,9 @@ def build_pipeline(folder: Path, tokenizer: genai.Tokenizer, settings: EngineSet
     scheduler.max_num_batched_tokens = settings.max_num_batched_tokens
     scheduler.dynamic_split_fuse = True
     scheduler.enable_prefix_caching = settings.enable_prefix_caching
-    return genai.ContinuousBatchingPipeline(folder, tokenizer, scheduler, "CPU", **compile_properties(settings))
+    return genai.ContinuousBatchingPipeline(
+        folder, tokenizer, scheduler, "CPU", **compile_properties(settings)
+    )
 
 
 def compile_properties(settings: EngineSettings) -> dict[str, str]:
@@ -64,10 +66,9 @@ def measure_blocks(pipeline: Any) -> Blocks:
 
 def _usage_after(pipeline: Any, tokens: int) -> float:
     prompt = openvino.Tensor(np.arange(1, tokens + 1, dtype=np.int64)[None])
-    # A finished request gives its blocks back within the step, after the usage was noted.
-    # The handle is held meanwhile: a request that nobody can read any more is dropped.
-    handle = pipeline.add_request(0, prompt, genai.GenerationConfig(max_new_tokens=1, ignore_eos=True))
-    while handle.get_status() == genai.GenerationStatus.RUNNING and pipeline.has_non_finished_requests():
+    config = genai.GenerationConfig(max_new_tokens=1, ignore_eos=True)
+    handle = pipeline.add_request(0, prompt, config)  # a request whose handle is gone counts as cancelled
+    while not handle.can_read():
         pipeline.step()
     return float(pipeline.get_metrics().cache_usage) / 100
 
