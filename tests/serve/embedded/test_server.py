@@ -26,7 +26,10 @@ def server(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 async def events(server: RunningServer, path: str = "/v1/completions", **body: Any) -> AsyncIterator[Any]:
     """The events of one stream; the last is the text [DONE]."""
-    async with aiohttp.ClientSession() as session, session.post(server.url + path, json=body | {"stream": True}) as answer:
+    async with (
+        aiohttp.ClientSession() as session,
+        session.post(server.url + path, json=body | {"stream": True}) as answer,
+    ):
         assert answer.status == 200, await answer.text()
         async for line in answer.content:
             if line.startswith(b"data: "):

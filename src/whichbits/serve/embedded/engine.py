@@ -125,9 +125,7 @@ class Engine:
         seconds = time.monotonic() - started
         self._cancelled = False
         outputs = [
-            output
-            for sequence, handle in list(self._handles.items())
-            for output in self._read(sequence, handle)
+            output for sequence, handle in list(self._handles.items()) for output in self._read(sequence, handle)
         ]
         metrics = self._pipeline.get_metrics()
         scheduled = min(int(metrics.scheduled_requests), len(self._handles))
@@ -141,9 +139,7 @@ class Engine:
         finished = finish_reason(generated.finish_reason)
         if finished is not None:
             del self._handles[sequence]
-        return [
-            Output(sequence, list(generated.generated_ids), list(generated.generated_log_probs), finished)
-        ]
+        return [Output(sequence, list(generated.generated_ids), list(generated.generated_log_probs), finished)]
 
     def _ended_silently(self, sequence: int, handle: Any) -> list[Output]:
         if handle.get_status() == genai.GenerationStatus.RUNNING:

@@ -34,9 +34,7 @@ def build_pipeline(folder: Path, tokenizer: genai.Tokenizer, settings: EngineSet
     scheduler.max_num_batched_tokens = settings.max_num_batched_tokens
     scheduler.dynamic_split_fuse = True
     scheduler.enable_prefix_caching = settings.enable_prefix_caching
-    return genai.ContinuousBatchingPipeline(
-        folder, tokenizer, scheduler, "CPU", **compile_properties(settings)
-    )
+    return genai.ContinuousBatchingPipeline(folder, tokenizer, scheduler, "CPU", **compile_properties(settings))
 
 
 def compile_properties(settings: EngineSettings) -> dict[str, str]:
