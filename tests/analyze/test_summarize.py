@@ -135,7 +135,11 @@ IDLE = {"activation_quantization_effective": Fact(value=False, source="server lo
         (replace(TWO_ARMS["bf16"], client="client_suspect"), "client_suspect", "may have been"),
         (replace(TWO_ARMS["bf16"], output_tokens=12), "unequal_work", "output tokens were odd 96, even 88"),
         (replace(TWO_ARMS["bf16"], prompt_tokens=90), "unequal_work", "prompt tokens were odd 720, even 800"),
-        (replace(TWO_ARMS["bf16"], facts=IDLE), "activation_quantization_ineffective", "odd"),
+        (
+            replace(TWO_ARMS["bf16"], weight_format="w8a8-int8", facts=IDLE),
+            "activation_quantization_ineffective",
+            "odd",
+        ),
         (TWO_ARMS["w4a16"], "crossover", "odd is better at the lowest load, even at the highest"),
         (TWO_ARMS["bf16"], "thin_tails", "4 of 4 cells"),
     ],

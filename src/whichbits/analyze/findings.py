@@ -49,6 +49,17 @@ def crossings(observed: Observed) -> Iterator[Finding]:
             yield Finding("observed", "crossover", text, ratios)
 
 
+def without_interval(observed: Observed) -> Iterator[Finding]:
+    """Say that a crossing from one repeat is a line through single points."""
+    single = observed.manifest.study.get("repeats") == 1
+    if single and any(crossover.verdict == "crosses" for crossover in observed.crossovers):
+        text = (
+            "Crossings are interpolated from one repeat and carry no interval: where curves run close, noise "
+            "alone can make arms trade places. Raise `repeats` before acting on such a crossing."
+        )
+        yield Finding("unresolved", "crossings_without_interval", text)
+
+
 def unfinished(observed: Observed) -> Iterator[Finding]:
     """Say what an interrupted run does not cover."""
     missing = [cell for cell in observed.cells if cell.state != "done"]
@@ -132,13 +143,14 @@ def thin_tails(observed: Observed) -> Iterator[Finding]:
 
 def idle_activation_quantization(observed: Observed) -> Iterator[Finding]:
     """Name arms that claim narrow activations on a machine that computes with wide ones."""
-    for arm in observed.manifest.arms.values():
+    claiming = (arm for arm in observed.manifest.arms.values() if not arm.weight_format.endswith("16"))
+    for arm in claiming:
         facts = [replica.facts.get("activation_quantization_effective") for replica in arm.replicas]
         idle = [fact for fact in facts if fact is not None and fact.value is False]
         if idle:
             text = (
-                f"{arm.arm}: activations are not quantised at run time on this machine, "
-                f"so {arm.weight_format} gains nothing from their width."
+                f"{arm.arm} claims {arm.weight_format}, but this machine does not quantise activations at run "
+                f"time: only the width of its weights was measured, not that of its arithmetic."
             )
             lines = tuple(fact.line or fact.source for fact in idle)
             yield Finding("observed", "activation_quantization_ineffective", text, lines)
@@ -146,6 +158,7 @@ def idle_activation_quantization(observed: Observed) -> Iterator[Finding]:
 
 CHECKS: tuple[Check, ...] = (
     crossings,
+    without_interval,
     unfinished,
     failures,
     client_limits,
