@@ -2,9 +2,7 @@
 
 import os
 import signal
-import subprocess
 from pathlib import Path
-from urllib.error import HTTPError
 
 import psutil
 import pytest

@@ -69,9 +69,7 @@ async def _serve(flags: argparse.Namespace, settings: EngineSettings) -> int:
     engine = EngineClient(settings, metrics)
     server = Server(name, engine, metrics)
     # Cancelled with the connection, so that a client that leaves stops its answer at once.
-    runner = web.AppRunner(
-        server.application(), access_log=None, handler_cancellation=True, shutdown_timeout=0
-    )
+    runner = web.AppRunner(server.application(), access_log=None, handler_cancellation=True, shutdown_timeout=0)
     await runner.setup()
     await web.TCPSite(runner, flags.host, flags.port).start()
     await engine.start()
@@ -84,9 +82,7 @@ async def _serve(flags: argparse.Namespace, settings: EngineSettings) -> int:
         await runner.cleanup()
 
 
-async def _open(
-    server: Server, engine: EngineClient, metrics: EngineMetrics, settings: EngineSettings
-) -> None:
+async def _open(server: Server, engine: EngineClient, metrics: EngineMetrics, settings: EngineSettings) -> None:
     ready = await engine.ready_or_dead()
     if ready is not None:
         metrics.configured(ready)

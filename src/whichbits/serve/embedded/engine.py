@@ -107,10 +107,8 @@ class Engine:
 
     def _obey(self, command: ToEngine) -> None:
         match command:
-            case Add(sequence, prompt, sampling):
-                tensor = openvino.Tensor(np.array([prompt], dtype=np.int64))
-                config = generation_config(sampling, self._end)
-                self._handles[sequence] = self._pipeline.add_request(sequence, tensor, config)
+            case Add():
+                self._add(command)
             case Cancel(sequence):
                 handle = self._handles.pop(sequence, None)
                 if handle is not None:
@@ -119,15 +117,23 @@ class Engine:
             case ResetPrefixCache():
                 self._connection.send(self._reset())
 
+    def _add(self, request: Add) -> None:
+        prompt = openvino.Tensor(np.array([request.prompt], dtype=np.int64))
+        config = generation_config(request.sampling, self._end)
+        try:
+            handle = self._pipeline.add_request(request.sequence, prompt, config)
+        except RuntimeError as refusal:  # what OpenVINO refuses in one request must not end the others
+            self._connection.send(Output(request.sequence, [], None, "abort", " ".join(str(refusal).split())))
+        else:
+            self._handles[request.sequence] = handle
+
     def _step(self) -> Step:
         started = time.monotonic()
         self._pipeline.step()
         seconds = time.monotonic() - started
         self._cancelled = False
         outputs = [
-            output
-            for sequence, handle in list(self._handles.items())
-            for output in self._read(sequence, handle)
+            output for sequence, handle in list(self._handles.items()) for output in self._read(sequence, handle)
         ]
         metrics = self._pipeline.get_metrics()
         scheduled = min(int(metrics.scheduled_requests), len(self._handles))
@@ -141,9 +147,7 @@ class Engine:
         finished = finish_reason(generated.finish_reason)
         if finished is not None:
             del self._handles[sequence]
-        return [
-            Output(sequence, list(generated.generated_ids), list(generated.generated_log_probs), finished)
-        ]
+        return [Output(sequence, list(generated.generated_ids), list(generated.generated_log_probs), finished)]
 
     def _ended_silently(self, sequence: int, handle: Any) -> list[Output]:
         if handle.get_status() == genai.GenerationStatus.RUNNING:

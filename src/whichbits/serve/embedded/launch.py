@@ -12,6 +12,7 @@ from whichbits.record.schema import Fact
 from whichbits.serve.embedded.facts import read_facts, read_failure
 from whichbits.serve.embedded.weights.checkpoint import checkpoint_facts
 from whichbits.serve.embedded.weights.source import store_weights
+from whichbits.serve.engine import Launch, Prepared
 from whichbits.study.model import Arm
 
 OPTIONS: dict[str, type] = {
@@ -52,14 +53,6 @@ _LOADED_AS = {
 }
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """An arm whose weights lie ready."""
-
-    model_path: str
-    checkpoint: dict[str, Fact]
-
-
 class EmbeddedEngine:
     """OpenVINO GenAI's continuous batching in a server of ours."""
 
@@ -79,10 +72,8 @@ class EmbeddedEngine:
         facts["made_from_sha256"] = Fact(stored.source_sha256, str(stored.path))
         return Prepared(str(stored.path), facts)
 
-    def command(
-        self, arm: Arm, prepared: Prepared, host: str, port: int
-    ) -> tuple[tuple[str, ...], dict[str, str]]:
-        """Return the server's command line and what it needs in its environment beyond ours."""
+    def command(self, arm: Arm, prepared: Prepared, host: str, port: int) -> Launch:
+        """Return the server's command; it needs nothing in its environment."""
         _check_options(arm)
         flags = {
             "--model": prepared.model_path,
@@ -93,7 +84,7 @@ class EmbeddedEngine:
         }
         words = [word for pair in flags.items() for word in pair]
         words += [word for option, value in arm.options.items() for word in _flag(option, value)]
-        return (sys.executable, "-m", "whichbits.serve.embedded", *words), dict(arm.environment)
+        return Launch((sys.executable, "-m", "whichbits.serve.embedded", *words), {})
 
     def read_facts(self, log_text: str) -> dict[str, Fact]:
         """Return what the server said of itself."""
@@ -133,8 +124,7 @@ def _check_options(arm: Arm) -> None:
             near = get_close_matches(option, OPTIONS, n=1)
             raise BadInput(
                 "embedded-option-unknown",
-                f"the embedded engine has no option {option!r}"
-                + (f"; did you mean {near[0]!r}?" if near else ""),
+                f"the embedded engine has no option {option!r}" + (f"; did you mean {near[0]!r}?" if near else ""),
                 why="An option that is not understood would silently not be applied.",
                 fix=f"Its options are {', '.join(OPTIONS)}.",
             )
@@ -159,9 +149,7 @@ def _wrong_bits(arm: Arm, plan: FormatPlan, checkpoint: dict[str, Fact]) -> list
     expected = _BITS[plan.linear]
     if found == expected:
         return []
-    return [
-        f"{arm.weight_format} has {expected}-bit linear layers, but those of the checkpoint have {found} bits"
-    ]
+    return [f"{arm.weight_format} has {expected}-bit linear layers, but those of the checkpoint have {found} bits"]
 
 
 def _wrong_weights(arm: Arm, plan: FormatPlan, facts: dict[str, Fact]) -> list[str]:
@@ -172,16 +160,10 @@ def _wrong_weights(arm: Arm, plan: FormatPlan, facts: dict[str, Fact]) -> list[s
 
 
 def _wrong_activations(arm: Arm, plan: FormatPlan, facts: dict[str, Fact]) -> list[str]:
-    effective = _value(facts, "activation_quantization_effective")
-    if effective is None or effective == plan.quantises_activations:
+    """Refuse activations that are quantised against the claim; the reverse is the processor's limit, and a finding."""
+    if plan.quantises_activations or not _value(facts, "activation_quantization_effective"):
         return []
-    if effective:
-        return [f"{arm.weight_format} keeps 16-bit or wider activations, but OpenVINO quantises them"]
-    reason = (
-        f"{arm.weight_format} asks for 8-bit activations, but OpenVINO does not quantise them on this CPU"
-        " (it needs AVX-VNNI or AVX-512 VNNI): the arm would be the same as the one with 16-bit activations"
-    )
-    return [reason]
+    return [f"{arm.weight_format} keeps 16-bit or wider activations, but OpenVINO quantises them"]
 
 
 def _value(facts: dict[str, Fact], name: str) -> str | int | float | bool | None:

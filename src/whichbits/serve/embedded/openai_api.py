@@ -62,13 +62,9 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         """
         max_tokens = self.max_tokens or min(default_tokens, room)
         if max_tokens > room:
-            raise BadRequest(
-                f"max_tokens {max_tokens} is more than the {max(room, 0)} tokens left", "max_tokens"
-            )
+            raise BadRequest(f"max_tokens {max_tokens} is more than the {max(room, 0)} tokens left", "max_tokens")
         if self.min_tokens > max_tokens:
-            raise BadRequest(
-                f"min_tokens {self.min_tokens} is more than max_tokens {max_tokens}", "min_tokens"
-            )
+            raise BadRequest(f"min_tokens {self.min_tokens} is more than max_tokens {max_tokens}", "min_tokens")
         shared = {name: getattr(self, name) for name in Sampling.__struct_fields__ if name in _SHARED}
         return Sampling(max_tokens=max_tokens, logprobs=logprobs, **shared)
 
@@ -224,9 +220,7 @@ class ChatShape:
         if piece.logprobs is None:
             return None
         pairs = zip(piece.token_texts, piece.logprobs, strict=True)
-        return {
-            "content": [{"token": token, "logprob": logprob, "top_logprobs": []} for token, logprob in pairs]
-        }
+        return {"content": [{"token": token, "logprob": logprob, "top_logprobs": []} for token, logprob in pairs]}
 
 
 def envelope(kind: str, identity: str, model: str, choices: list[dict[str, Any]]) -> dict[str, Any]:

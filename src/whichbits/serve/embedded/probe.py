@@ -44,9 +44,7 @@ def probe_linear_layer(folder: Path, properties: dict[str, str]) -> Probe:
 
 
 def _smallest_linear(model: Any) -> Any:
-    linear = [
-        node for node in model.get_ordered_ops() if node.get_type_name() == "MatMul" and _constant(node)
-    ]
+    linear = [node for node in model.get_ordered_ops() if node.get_type_name() == "MatMul" and _constant(node)]
     return min(linear, key=lambda node: np.prod(list(node.input_value(1).get_shape())), default=None)
 
 

@@ -92,14 +92,8 @@ class Server:
     async def completions(self, http: web.Request) -> web.StreamResponse:
         request = parse(await http.read(), CompletionRequest)
         prompt = single_prompt(request.prompt)
-        ids = (
-            self._tokens.encode(prompt, special=request.add_special_tokens)
-            if isinstance(prompt, str)
-            else prompt
-        )
-        sampling = request.sampling(
-            self._room(ids), _COMPLETION_TOKENS, logprobs=request.logprobs is not None
-        )
+        ids = self._tokens.encode(prompt, special=request.add_special_tokens) if isinstance(prompt, str) else prompt
+        sampling = request.sampling(self._room(ids), _COMPLETION_TOKENS, logprobs=request.logprobs is not None)
         return await self._answer(http, Job(request, ids, sampling, CompletionShape(), _identity("cmpl")))
 
     async def chat(self, http: web.Request) -> web.StreamResponse:
@@ -128,9 +122,7 @@ class Server:
             ids = self._tokens.encode(request.prompt, special=request.add_special_tokens)
         else:
             raise BadRequest("give a prompt or messages", "prompt")
-        return _json(
-            {"count": len(ids), "max_model_len": self._tokens.longest, "tokens": ids, "token_strs": None}
-        )
+        return _json({"count": len(ids), "max_model_len": self._tokens.longest, "tokens": ids, "token_strs": None})
 
     async def detokenize(self, http: web.Request) -> web.Response:
         request = parse(await http.read(), DetokenizeRequest)
@@ -143,18 +135,14 @@ class Server:
         return web.Response(status=503 if self._opened is None else 200)
 
     async def metrics(self, _: web.Request) -> web.Response:
-        return web.Response(
-            body=self._metrics.exposition(), headers={"Content-Type": "text/plain; version=0.0.4"}
-        )
+        return web.Response(body=self._metrics.exposition(), headers={"Content-Type": "text/plain; version=0.0.4"})
 
     async def reset_prefix_cache(self, _: web.Request) -> web.Response:
         done = await self._engine.reset_prefix_cache()
         return _json({"success": done.success, "reason": done.reason})
 
     async def version(self, _: web.Request) -> web.Response:
-        return _json(
-            {"version": __version__, "engine": "openvino-genai", "engine_version": openvino_genai.__version__}
-        )
+        return _json({"version": __version__, "engine": "openvino-genai", "engine_version": openvino_genai.__version__})
 
     @property
     def _tokens(self) -> Tokens:
@@ -172,9 +160,7 @@ class Server:
         self._tokens.check(prompt)
         longest = min(self._tokens.longest, ready.kv_cache_tokens)
         if len(prompt) >= longest:
-            raise BadRequest(
-                f"the prompt has {len(prompt)} tokens; prompt and answer may have {longest}", "prompt"
-            )
+            raise BadRequest(f"the prompt has {len(prompt)} tokens; prompt and answer may have {longest}", "prompt")
         return longest - len(prompt)
 
     async def _answer(self, http: web.Request, job: Job) -> web.StreamResponse:
@@ -190,9 +176,7 @@ class Server:
             text="".join(piece.text for piece in pieces),
             tokens=[token for piece in pieces for token in piece.tokens],
             token_texts=[text for piece in pieces for text in piece.token_texts],
-            logprobs=[value for piece in pieces for value in piece.logprobs or ()]
-            if job.sampling.logprobs
-            else None,
+            logprobs=[value for piece in pieces for value in piece.logprobs or ()] if job.sampling.logprobs else None,
             finish_reason=pieces[-1].finish_reason,
         )
         choice = job.shape.choice(together, streamed=False) | _ids(job, together.tokens)
@@ -268,9 +252,7 @@ async def _errors_as_objects(request: web.Request, handler: Handler) -> web.Stre
     except EngineFailure as failure:
         return _error(failure.status, str(failure), "InternalServerError")
     except web.HTTPException as error:
-        return _error(
-            error.status, error.reason, "NotFoundError" if error.status == 404 else "BadRequestError"
-        )
+        return _error(error.status, error.reason, "NotFoundError" if error.status == 404 else "BadRequestError")
 
 
 def _ids(job: Job, tokens: list[int]) -> dict[str, list[int]]:

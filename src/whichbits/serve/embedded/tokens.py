@@ -32,9 +32,7 @@ class Tokens:
 
     def encode(self, text: str, *, special: bool) -> list[int]:
         """Return a text's ids; ``special`` adds what the model wants before a text."""
-        return [
-            int(token) for token in self.tokenizer.encode(text, add_special_tokens=special).input_ids.data[0]
-        ]
+        return [int(token) for token in self.tokenizer.encode(text, add_special_tokens=special).input_ids.data[0]]
 
     def encode_chat(self, messages: Sequence[Message], *, generation_prompt: bool) -> list[int]:
         """Return a conversation's ids through the model's own template.
@@ -56,9 +54,7 @@ class Tokens:
         """
         wrong = next((token for token in ids if not 0 <= token < len(self.vocabulary)), None)
         if wrong is not None:
-            raise BadRequest(
-                f"token id {wrong} is outside the vocabulary of {len(self.vocabulary)}", "prompt"
-            )
+            raise BadRequest(f"token id {wrong} is outside the vocabulary of {len(self.vocabulary)}", "prompt")
 
 
 def load_tokens(gguf: Path, tokenizer_folder: Path) -> Tokens:

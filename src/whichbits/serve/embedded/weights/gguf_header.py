@@ -107,9 +107,7 @@ def _read(file: BinaryIO) -> GgufHeader:
     places = [_place(file) for _ in range(tensor_count)]
     alignment = keys["general.alignment"].value if "general.alignment" in keys else 32
     data_start = -(-file.tell() // alignment) * alignment
-    return GgufHeader(
-        keys, tuple(Tensor(name, shape, kind, data_start + at) for name, shape, kind, at in places)
-    )
+    return GgufHeader(keys, tuple(Tensor(name, shape, kind, data_start + at) for name, shape, kind, at in places))
 
 
 def _scalar(file: BinaryIO, layout: str) -> Any:
