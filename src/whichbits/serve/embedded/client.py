@@ -119,6 +119,8 @@ class EngineClient:
                 self._metrics.stepped(message)
                 for output in message.outputs:
                     self._route(output)
+            case Output():  # refused before any step
+                self._route(message)
             case Ready():
                 self.ready = message
                 self._ready_changed.set()

@@ -107,10 +107,8 @@ class Engine:
 
     def _obey(self, command: ToEngine) -> None:
         match command:
-            case Add(sequence, prompt, sampling):
-                tensor = openvino.Tensor(np.array([prompt], dtype=np.int64))
-                config = generation_config(sampling, self._end)
-                self._handles[sequence] = self._pipeline.add_request(sequence, tensor, config)
+            case Add():
+                self._add(command)
             case Cancel(sequence):
                 handle = self._handles.pop(sequence, None)
                 if handle is not None:
@@ -118,6 +116,16 @@ class Engine:
                     self._cancelled = True  # its blocks come back with the next step
             case ResetPrefixCache():
                 self._connection.send(self._reset())
+
+    def _add(self, request: Add) -> None:
+        prompt = openvino.Tensor(np.array([request.prompt], dtype=np.int64))
+        config = generation_config(request.sampling, self._end)
+        try:
+            handle = self._pipeline.add_request(request.sequence, prompt, config)
+        except RuntimeError as refusal:  # what OpenVINO refuses in one request must not end the others
+            self._connection.send(Output(request.sequence, [], None, "abort", " ".join(str(refusal).split())))
+        else:
+            self._handles[request.sequence] = handle
 
     def _step(self) -> Step:
         started = time.monotonic()
