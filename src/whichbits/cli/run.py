@@ -29,6 +29,9 @@ from whichbits.study.model import Study
 from whichbits.study.read import quickstart, read_study
 
 
+Switch = Annotated[bool, Parameter(negative=())]
+
+
 @dataclass(frozen=True)
 class Task:
     """A study, what of it is left to do, and the run to go on with, if there is one."""
@@ -42,10 +45,10 @@ def run(
     study: Path | None = None,
     *,
     resume: Path | None = None,
-    dry_run: bool = False,
+    dry_run: Switch = False,
     output: Path | None = None,
-    json: Annotated[bool, Parameter(negative=())] = False,
-    plain: bool = False,
+    json: Switch = False,
+    plain: Switch = False,
 ) -> int:
     """Serve each arm, drive equal traffic at it, and say which bits win from which load on.
 
