@@ -68,7 +68,7 @@ def run(
         stop = asyncio.Event()
         with stop_on_signals(stop):
             ended = uvloop.run(
-                _conduct(Stage(task.study, writer, listen, stop, _origin_ns(writer.manifest)), task.visits)
+                _conduct(Stage(task.study, writer, listen, stop, origin_ns(writer.manifest)), task.visits)
             )
             return _answer(writer.folder, task.study, ended, json=json)
 
@@ -105,14 +105,21 @@ def _answer(folder: Path, study: Study, ended: Ended, *, json: bool) -> int:
     return exit_code(Run.load(folder).manifest, summary, study, ended.failures)
 
 
-def _origin_ns(manifest: Manifest) -> int:
-    """Return the monotonic time of the run's origin, for a new run as for one that goes on after a restart."""
-    return time.monotonic_ns() - (time.time_ns() - manifest.origin_unix_ns)
+def origin_ns(manifest: Manifest) -> int:
+    """Return the monotonic time of the run's origin, for a new run as for one that goes on after a restart.
+
+    Time never falls behind a cell that has ended, even if the wall clock was set back.
+    """
+    elapsed_ns = time.time_ns() - manifest.origin_unix_ns
+    ended_ns = max((cell.finished_ns or 0 for cell in manifest.cells), default=0)
+    return time.monotonic_ns() - max(elapsed_ns, ended_ns)
 
 
 def _writer(task: Task, output: Path | None) -> RunWriter:
     if task.folder is not None:
-        return RunWriter.reopen(task.folder)
+        writer = RunWriter.reopen(task.folder)
+        writer.note(f"resumed {_now()} with {sum(len(visit.cells) for visit in task.visits)} cells left")
+        return writer
     parent = output or Path(task.study.output)
     try:
         return RunWriter.create(parent, _manifest(task.study))
@@ -131,12 +138,16 @@ def _manifest(study: Study) -> Manifest:
         source="measured",
         name=study.name,
         study=recordable(study),
-        created=datetime.now(UTC).astimezone().isoformat(timespec="seconds"),
+        created=_now(),
         origin_unix_ns=time.time_ns(),
         host=host_facts(),
         tools=tool_versions(),
         cells=tuple(cell for visit in visits(study) for cell in visit.cells),
     )
+
+
+def _now() -> str:
+    return datetime.now(UTC).astimezone().isoformat(timespec="seconds")
 
 
 def _say(text: str) -> None:

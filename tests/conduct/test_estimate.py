@@ -1,0 +1,61 @@
+"""The estimate is rough, but more work is never said to take less time."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from whichbits.conduct.estimate import planned_cells, study_seconds
+from whichbits.conduct.order import pending, visits
+from whichbits.study.model import Study
+from whichbits.study.read import quickstart
+
+
+def study(**changes: Any) -> Study:
+    return Study.model_validate(quickstart().model_dump(mode="json") | changes)
+
+
+def seconds(asked: Study) -> float:
+    return study_seconds(asked, visits(asked))
+
+
+@settings(max_examples=20, deadline=None)
+@given(few=st.integers(1, 200), more=st.integers(1, 200))
+def test_more_requests_take_longer(few: int, more: int) -> None:
+    def sized(requests: int) -> Study:
+        return study(cell={"requests": requests}, loads=[4])
+
+    assert seconds(sized(few)) < seconds(sized(few + more))
+
+
+def test_a_load_takes_less_time_the_more_it_batches() -> None:
+    cells = planned_cells(batched := study(cell={"requests": 64}, traffic={"kind": "random"}), visits(batched))
+    by_load = [cell.seconds for cell in cells[:4]]
+
+    assert by_load == sorted(by_load, reverse=True)
+
+
+def test_an_open_loop_takes_at_least_until_its_last_arrival() -> None:
+    slow = study(loads=[{"request_rate": 0.5}], cell={"requests": 30})
+
+    assert all(cell.seconds > 30 for cell in planned_cells(slow, visits(slow)))
+
+
+def test_what_is_done_is_not_counted_again() -> None:
+    planned = visits(quickstart())
+
+    assert study_seconds(quickstart(), pending(planned, {0, 1})) < study_seconds(quickstart(), planned)
+    assert study_seconds(quickstart(), ()) == 0
+
+
+def test_the_quickstart_is_a_matter_of_minutes() -> None:
+    assert 30 < seconds(quickstart()) < 600
+
+
+def test_totals_are_those_of_the_traffic() -> None:
+    asked = study(cell={"requests": 5}, traffic={"kind": "random", "input_tokens": 10, "output_tokens": 3})
+    (cell, *_) = planned_cells(asked, visits(asked))
+
+    assert (cell.requests, cell.prompt_tokens, cell.output_tokens) == (5, 50, 15)
+    assert cell.seconds == pytest.approx(50 / 600 + 15 * (0.017 + 0.0026))

@@ -1,0 +1,67 @@
+"""The paced server as an engine, and studies that it serves within a second or two."""
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import vl_convert
+
+from tests.e2e import paced_server
+from whichbits.errors import BadInput
+from whichbits.record.schema import Fact
+from whichbits.serve import engine
+from whichbits.serve.engine import Launch, Prepared
+from whichbits.study.model import Arm
+
+
+def plug_in(patch: pytest.MonkeyPatch) -> None:
+    """Let this process know the paced engine; and leave out of reports what takes seconds and has its own tests."""
+    patch.setattr(engine, "ENGINES", {**engine.ENGINES, "paced": f"{__name__}:PacedEngine"})
+    patch.setattr(vl_convert, "javascript_bundle", lambda script: script)
+
+
+class PacedEngine:
+    name = "paced"
+
+    def prepare(self, arm: Arm) -> Prepared:
+        if arm.model == "missing":
+            raise BadInput("paced_model_unknown", "there is no model 'missing'", why="none is", fix="name another")
+        return Prepared(arm.model, {"linear_bits": Fact(16, "config.json")})
+
+    def command(self, arm: Arm, prepared: Prepared, host: str, port: int) -> Launch:
+        return Launch((sys.executable, paced_server.__file__, str(port), json.dumps(arm.options)), {})
+
+    def served_model(self, arm: Arm) -> str:
+        return "paced"
+
+    def read_facts(self, log_text: str) -> dict[str, Fact]:
+        return {}
+
+    def failure(self, log_text: str) -> str | None:
+        return next((line for line in log_text.splitlines() if "Error: " in line), None)
+
+    def verify(self, arm: Arm, checkpoint: dict[str, Fact], facts: dict[str, Fact]) -> list[str]:
+        return [] if arm.weight_format == "fp16" else [f"{checkpoint['linear_bits'].value} bits were loaded"]
+
+
+def write_study(folder: Path, arms: Mapping[str, Mapping[str, Any]], **changes: Any) -> Path:
+    """Write a study of ``arms``, each given by its options for the paced server, and return its path.
+
+    A warm-up takes 4 requests in at most two rounds of 2, a cell 4; c1 comes before c2.
+    """
+    study = {
+        "name": "paced",
+        "every_arm": {"engine": "paced", "model": "any"},
+        "arms": {name: {"weight_format": "fp16", "options": dict(options)} for name, options in arms.items()},
+        "traffic": {"kind": "random", "input_tokens": 8, "output_tokens": 4},
+        "loads": [1, 2],
+        "cell": {"requests": 4},
+        "warm_up": {"at_least_requests": 2, "at_most_requests": 4},
+        "output": str(folder / "runs"),
+    }
+    path = folder / "study.yaml"
+    path.write_text(json.dumps(study | changes))  # JSON is YAML
+    return path
