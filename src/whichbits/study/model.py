@@ -154,7 +154,9 @@ class Study(Strict):
     cell: CellSize = Field(default=CellSize(), description="How many requests each arm gets at each load.")
     repeats: PositiveInt = Field(default=1, description="How often each arm meets each load.")
     seed: int = Field(default=0, ge=0, description="Prompts, lengths and arrivals all follow from it.")
-    token_ids: tuple[int, int] = Field(default=(1000, 30000), description="Prompts draw from this range, its end excluded.")
+    token_ids: tuple[int, int] = Field(
+        default=(1000, 30000), description="Prompts draw from this range, its end excluded."
+    )
     warm_up: WarmUp = Field(default=WarmUp(), description="What comes before an arm is measured.")
     cache: CachePolicy = Field(default="salt", description="How a cell is kept cold, or 'warm'.")
     slo: Slo | None = Field(default=None, description="What a good request is; without it, no goodput.")
