@@ -109,7 +109,7 @@ def _plan(arm: Arm) -> FormatPlan:
     plan = FORMATS.get(arm.weight_format)
     if plan is None:
         raise BadInput(
-            "embedded-format",
+            "embedded_format",
             f"the embedded engine cannot serve {arm.weight_format}",
             why="OpenVINO on a CPU reads 16-bit, 8-bit and 4-bit GGUF weights, with activations as they are or int8.",
             fix=f"Choose one of {', '.join(FORMATS)}, or another engine.",
@@ -123,14 +123,14 @@ def _check_options(arm: Arm) -> None:
         if expected is None:
             near = get_close_matches(option, OPTIONS, n=1)
             raise BadInput(
-                "embedded-option-unknown",
+                "embedded_option_unknown",
                 f"the embedded engine has no option {option!r}" + (f"; did you mean {near[0]!r}?" if near else ""),
                 why="An option that is not understood would silently not be applied.",
                 fix=f"Its options are {', '.join(OPTIONS)}.",
             )
         if not isinstance(value, expected) or (isinstance(value, bool) and expected is not bool):
             raise BadInput(
-                "embedded-option-type",
+                "embedded_option_type",
                 f"option {option} cannot be {value!r}",
                 why="Its value is of another kind than the engine expects.",
                 fix="Write true or false for switches, numbers for sizes, without quotes.",

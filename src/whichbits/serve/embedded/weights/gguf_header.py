@@ -90,7 +90,7 @@ def read_gguf_header(path: Path) -> GgufHeader:
             return _read(file)
     except (OSError, struct.error, ValueError, KeyError) as error:
         raise BadInput(
-            "embedded-bad-gguf",
+            "embedded_bad_gguf",
             f"{path} cannot be read as a GGUF file: {error}",
             why="The file is missing, cut short, of another format, or of a GGUF version other than 2 and 3.",
             fix="Check the path, and download or convert the file again.",

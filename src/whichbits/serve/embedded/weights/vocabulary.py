@@ -49,7 +49,7 @@ def read_vocabulary(header: GgufHeader) -> Vocabulary:
     kind = header.get("tokenizer.ggml.model")
     if kind != "gpt2":
         raise BadInput(
-            "embedded-tokenizer",
+            "embedded_tokenizer",
             f"the model's tokenizer is {kind!r}",
             why="OpenVINO GenAI builds tokenizers of GGUF files for byte-level BPE ('gpt2') only.",
             fix="Use a model with such a tokenizer: Llama 3, Qwen 2 or 3, SmolLM.",
