@@ -28,7 +28,6 @@ from whichbits.report.rebuild import rebuild_reports
 from whichbits.study.model import Study
 from whichbits.study.read import quickstart, read_study
 
-
 Switch = Annotated[bool, Parameter(negative=())]
 
 
