@@ -106,9 +106,7 @@ def report(capture: CellCapture, sends: dict[int, list[int]], server_cpu_s: floa
     print(f"  server      {server_cpu_s * 1e6 / len(lags):.1f} us CPU an event")
     print(f"  stamp lag   p50 {np.percentile(lags, 50):.3f} ms, p99 {np.percentile(lags, 99):.2f} ms")
     for who, values in (("sent", server_gaps), ("seen", gaps)):
-        print(
-            f"  ITL {who}    p50 {np.percentile(values, 50):.1f} ms, p99 {np.percentile(values, 99):.1f} ms"
-        )
+        print(f"  ITL {who}    p50 {np.percentile(values, 50):.1f} ms, p99 {np.percentile(values, 99):.1f} ms")
     print(f"  self-check  {capture.health}")
 
 

@@ -34,9 +34,7 @@ def test_each_time_follows_its_formula() -> None:
 
 
 def test_gaps_do_not_reach_from_one_answer_to_the_next() -> None:
-    several = timelines(
-        [ANSWER, failed(ANSWER), replace(ANSWER, chunk_ns=(80 * MS, 81 * MS), chunk_tokens=(1, 1))]
-    )
+    several = timelines([ANSWER, failed(ANSWER), replace(ANSWER, chunk_ns=(80 * MS, 81 * MS), chunk_tokens=(1, 1))])
 
     assert latency.itl_ms(several).tolist() == [10, 30, 1]
 
@@ -104,6 +102,4 @@ def test_a_percentile_is_thin_with_fewer_than_ten_samples_beyond(samples: int, t
 
 
 def test_no_samples_give_no_numbers() -> None:
-    assert latency.distribution(np.array([np.nan])) == Distribution(
-        0, None, None, None, None, ("p50", "p90", "p99")
-    )
+    assert latency.distribution(np.array([np.nan])) == Distribution(0, None, None, None, None, ("p50", "p90", "p99"))

@@ -67,9 +67,7 @@ def summarized(folder: Path) -> Summary:
 
 
 @pytest.mark.parametrize("make", [make_run, untidy_run])
-def test_every_cell_number_can_be_recomputed_from_the_requests(
-    tmp_path: Path, make: Callable[[Path], Path]
-) -> None:
+def test_every_cell_number_can_be_recomputed_from_the_requests(tmp_path: Path, make: Callable[[Path], Path]) -> None:
     folder = make(tmp_path)
     summary = summarized(folder)
 
@@ -103,7 +101,7 @@ def test_the_known_truth_of_a_run_comes_back(tmp_path: Path) -> None:
     )
     assert [cell.peak_concurrency for cell in summary.cells[:6]] == [1, 1, 4, 4, 32, 32]
     assert {cell.prefix_hit_rate for cell in summary.cells} == {0.0}
-    assert "books-disagree" not in {finding.code for finding in summary.findings}
+    assert "books_disagree" not in {finding.code for finding in summary.findings}
 
 
 def test_an_arm_is_described_by_what_its_engine_said(tmp_path: Path) -> None:
@@ -132,14 +130,18 @@ IDLE = {"activation_quantization_effective": Fact(value=False, source="server lo
 @pytest.mark.parametrize(
     ("arm", "code", "words"),
     [
-        (replace(TWO_ARMS["bf16"], failed_requests=1), "requests-failed", "1 of 8 requests failed"),
-        (replace(TWO_ARMS["bf16"], client="client_limited"), "client-limited", "left out"),
-        (replace(TWO_ARMS["bf16"], client="client_suspect"), "client-suspect", "may have been"),
-        (replace(TWO_ARMS["bf16"], output_tokens=12), "unequal-work", "output tokens were odd 96, even 88"),
-        (replace(TWO_ARMS["bf16"], prompt_tokens=90), "unequal-work", "prompt tokens were odd 720, even 800"),
-        (replace(TWO_ARMS["bf16"], facts=IDLE), "activation-quantization-ineffective", "odd"),
+        (replace(TWO_ARMS["bf16"], failed_requests=1), "requests_failed", "1 of 8 requests failed"),
+        (replace(TWO_ARMS["bf16"], client="client_limited"), "client_limited", "left out"),
+        (replace(TWO_ARMS["bf16"], client="client_suspect"), "client_suspect", "may have been"),
+        (replace(TWO_ARMS["bf16"], output_tokens=12), "unequal_work", "output tokens were odd 96, even 88"),
+        (replace(TWO_ARMS["bf16"], prompt_tokens=90), "unequal_work", "prompt tokens were odd 720, even 800"),
+        (
+            replace(TWO_ARMS["bf16"], weight_format="w8a8-int8", facts=IDLE),
+            "activation_quantization_ineffective",
+            "odd",
+        ),
         (TWO_ARMS["w4a16"], "crossover", "odd is better at the lowest load, even at the highest"),
-        (TWO_ARMS["bf16"], "thin-tails", "4 of 4 cells"),
+        (TWO_ARMS["bf16"], "thin_tails", "4 of 4 cells"),
     ],
 )
 def test_what_is_odd_about_an_arm_is_found(tmp_path: Path, arm: SyntheticArm, code: str, words: str) -> None:
@@ -155,7 +157,7 @@ def test_what_is_odd_about_an_arm_is_found(tmp_path: Path, arm: SyntheticArm, co
 def test_two_equal_and_healthy_arms_raise_only_their_thin_tails(tmp_path: Path) -> None:
     folder = make_run(tmp_path, {"a": TWO_ARMS["bf16"], "b": TWO_ARMS["bf16"]}, loads=(2, 32))
 
-    assert {finding.code for finding in summarize(Run.load(folder)).findings} == {"thin-tails"}
+    assert {finding.code for finding in summarize(Run.load(folder)).findings} == {"thin_tails"}
 
 
 def one_cell_run(parent: Path, records: list[RequestRecord], counted: dict[str, list[RequestRecord]]) -> Path:
@@ -193,7 +195,7 @@ ONE, TWO = record(0), replace(record(1), replica="1")
 def test_books_are_held_replica_by_replica_where_known(
     tmp_path: Path, records: list[RequestRecord], counted: dict[str, list[RequestRecord]], said: list[str]
 ) -> None:
-    found = findings_of(one_cell_run(tmp_path, records, counted), "books-disagree")
+    found = findings_of(one_cell_run(tmp_path, records, counted), "books_disagree")
 
     requests = [finding.text for finding in found if "requests finished" in finding.text]
     assert [text.rpartition(", ")[2].rstrip(".") for text in requests] == said
@@ -201,15 +203,13 @@ def test_books_are_held_replica_by_replica_where_known(
 
 def test_a_cache_nobody_speaks_of_is_unresolved(tmp_path: Path) -> None:
     silent = replace(ONE, cached_tokens=None)
-    (finding,) = findings_of(one_cell_run(tmp_path, [silent], {}), "cache-unknown")
+    (finding,) = findings_of(one_cell_run(tmp_path, [silent], {}), "cache_unknown")
 
     assert finding.kind == "unresolved"
 
 
 def test_a_run_killed_halfway_is_summarized_as_far_as_it_got(tmp_path: Path) -> None:
-    writer = RunWriter.create(
-        tmp_path, manifest(cells=[Cell(0, "bf16", 1, None, 0), Cell(1, "bf16", 2, None, 0)])
-    )
+    writer = RunWriter.create(tmp_path, manifest(cells=[Cell(0, "bf16", 1, None, 0), Cell(1, "bf16", 2, None, 0)]))
     writer.cell(ended(writer.manifest.cells[0], [ONE]), [ONE])
 
     summary = summarize(Run.load(writer.folder))

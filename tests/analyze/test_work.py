@@ -35,9 +35,7 @@ def test_a_request_that_starts_as_another_ends_does_not_overlap_it() -> None:
 
 def test_the_steady_window_leaves_out_ramp_and_drain() -> None:
     ramp = [flight(0, 100), flight(10, 110), flight(20, 120)]
-    full = [
-        flight(start, start + 100) for first in (100, 200, 300) for start in (first, first + 10, first + 20)
-    ]
+    full = [flight(start, start + 100) for first in (100, 200, 300) for start in (first, first + 10, first + 20)]
 
     window = steady_window(timelines(ramp + full))
 

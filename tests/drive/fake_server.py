@@ -116,9 +116,7 @@ def event(text: str | None = "x", *, finish: str | None = None, usage: int | Non
     return b"data: " + msgspec.json.encode({"choices": choices, "usage": counts}) + b"\n\n"
 
 
-def stream(
-    *, first_s: float = 0.0, gap_s: float = 0.0, tokens_per_chunk: Sequence[int] | None = None
-) -> Answer:
+def stream(*, first_s: float = 0.0, gap_s: float = 0.0, tokens_per_chunk: Sequence[int] | None = None) -> Answer:
     """Answer as asked: chunks with continuous usage, the final usage, [DONE]."""
 
     async def answer(request: Received, writer: asyncio.StreamWriter) -> None:

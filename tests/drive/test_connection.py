@@ -16,8 +16,7 @@ from whichbits.drive.exchange import Exchange
 
 BODY = b"data: one\n\ndata: [DONE]\n\n"
 CHUNKED = (
-    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-    b"%x;ext=1\r\n%s\r\n4\r\ntail\r\n0\r\nX-Trailer: 1\r\n\r\n"
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x;ext=1\r\n%s\r\n4\r\ntail\r\n0\r\nX-Trailer: 1\r\n\r\n"
 )
 LENGTH = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s"
 ANSWERS = {

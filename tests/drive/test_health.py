@@ -13,9 +13,7 @@ GAP_MS = 20
 
 def observations(*, send_lag_ms: float = 0.1, open_loop: bool = True) -> Observations:
     """Ten answers with TTFT 100 ms and chunks every 20 ms, on an idle client."""
-    exchanges = [
-        Exchange(n, None, 11, scheduled_ns=0, due_ns=0, sent_ns=round(send_lag_ms * MS)) for n in range(10)
-    ]
+    exchanges = [Exchange(n, None, 11, scheduled_ns=0, due_ns=0, sent_ns=round(send_lag_ms * MS)) for n in range(10)]
     stamps = [(TTFT_MS + GAP_MS * n) * MS for n in range(11)]
     answers = [Answer(chunk_ns=stamps, chunk_tokens=[1] * 11, separate_gaps=10) for _ in range(10)]
     return Observations(open_loop, exchanges, answers, [MS // 10] * 100, 10**9, 10 * 10**9)
@@ -85,9 +83,7 @@ def test_short_gaps_are_blamed_on_whoever_was_late() -> None:
 
 def test_nothing_answered_is_not_the_clients_fault_and_not_zero() -> None:
     """Unknown stays None."""
-    health = check(
-        Observations(open_loop=True, exchanges=[], answers=[], loop_lags_ns=[], cpu_ns=0, duration_ns=0)
-    )
+    health = check(Observations(open_loop=True, exchanges=[], answers=[], loop_lags_ns=[], cpu_ns=0, duration_ns=0))
 
     assert health.verdict == "client_ok"
     assert (health.send_lag_p99_ms, health.loop_lag_p99_ms, health.cpu_share) == (None, None, None)

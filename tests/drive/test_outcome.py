@@ -107,9 +107,7 @@ GOOD: dict[str, Answer] = {
     "no length, ends by closing": raw(
         b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n", *FULL, DONE, close=True
     ),
-    "a 103 first": raw(
-        b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", HEAD, chunk(b"".join(FULL)), LAST_CHUNK
-    ),
+    "a 103 first": raw(b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", HEAD, chunk(b"".join(FULL)), LAST_CHUNK),
     "rubbish after the end": raw(HEAD, chunk(b"".join(FULL)), LAST_CHUNK + b"rubbish"),
 }
 

@@ -23,9 +23,7 @@ def test_events_are_found_whatever_ends_a_line(line_end: bytes, separator: bytes
     assert found[-1].end == len(body)
 
 
-@given(
-    st.lists(st.binary(min_size=1).filter(lambda data: not set(data) & set(b"\r\n")), max_size=8), line_ends
-)
+@given(st.lists(st.binary(min_size=1).filter(lambda data: not set(data) & set(b"\r\n")), max_size=8), line_ends)
 def test_splitting_undoes_joining(events: list[bytes], line_end: bytes) -> None:
     """Any one-line data survives, and each event ends behind its own blank line."""
     written = [b"data: " + event + 2 * line_end for event in events]

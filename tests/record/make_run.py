@@ -67,9 +67,7 @@ def manifest(name: str = "synthetic", cells: Sequence[Cell] = ()) -> Manifest:
     )
 
 
-def record(
-    index: int = 0, start_ns: int = 0, ttft_ms: float = 20, tpot_ms: float = 10, n: int = 11
-) -> RequestRecord:
+def record(index: int = 0, start_ns: int = 0, ttft_ms: float = 20, tpot_ms: float = 10, n: int = 11) -> RequestRecord:
     """One good answer of ``n`` tokens, a chunk a token, sent 1 ms after it was scheduled."""
     first = start_ns + round(ttft_ms * MS)
     chunks = tuple(first + round(tpot_ms * MS * token) for token in range(n))

@@ -113,12 +113,8 @@ def kill_amid_a_shard(writer: RunWriter) -> None:
     (writer.folder / "requests" / "0002.parquet.partial").write_bytes(b"PAR1 half")
 
 
-@pytest.mark.parametrize(
-    "kill", [kill_before_the_manifest, kill_before_shards_are_removed, kill_amid_a_shard]
-)
-def test_a_kill_loses_no_finished_cell_and_doubles_none(
-    tmp_path: Path, kill: Callable[[RunWriter], None]
-) -> None:
+@pytest.mark.parametrize("kill", [kill_before_the_manifest, kill_before_shards_are_removed, kill_amid_a_shard])
+def test_a_kill_loses_no_finished_cell_and_doubles_none(tmp_path: Path, kill: Callable[[RunWriter], None]) -> None:
     writer = started(tmp_path)
     write_cell(writer, 0)
     kill(writer)
@@ -180,9 +176,7 @@ def newer_manifest(folder: Path) -> None:
 
 def newer_table(folder: Path) -> None:
     table = pq.read_table(folder / "requests.parquet")
-    pq.write_table(
-        table.replace_schema_metadata({"whichbits.schema_version": "2"}), folder / "requests.parquet"
-    )
+    pq.write_table(table.replace_schema_metadata({"whichbits.schema_version": "2"}), folder / "requests.parquet")
 
 
 def no_manifest(folder: Path) -> None:
@@ -209,13 +203,13 @@ def column_dropped(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "code"),
     [
-        (newer_manifest, "run-too-new"),
-        (newer_table, "run-too-new"),
-        (no_manifest, "run-not-found"),
-        (torn_manifest, "run-broken"),
-        (torn_table, "run-broken"),
-        (lost_table, "run-broken"),
-        (column_dropped, "run-broken"),
+        (newer_manifest, "run_too_new"),
+        (newer_table, "run_too_new"),
+        (no_manifest, "run_not_found"),
+        (torn_manifest, "run_broken"),
+        (torn_table, "run_broken"),
+        (lost_table, "run_broken"),
+        (column_dropped, "run_broken"),
     ],
 )
 def test_what_cannot_be_read_is_refused(tmp_path: Path, damage: Callable[[Path], None], code: str) -> None:

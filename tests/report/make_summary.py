@@ -38,15 +38,11 @@ EMPTY = Distribution(0, None, None, None, None)
 METRICS: tuple[Metric, ...] = ("tpot_ms.p50", "tpot_ms.p99", "ttft_ms.p50", "output_tokens_per_s")
 
 
-def make_summary(
-    failed: tuple[str, int] | None = ("w4a16", 32), arms: tuple[str, ...] = tuple(FORMATS)
-) -> Summary:
+def make_summary(failed: tuple[str, int] | None = ("w4a16", 32), arms: tuple[str, ...] = tuple(FORMATS)) -> Summary:
     """Four arms at four loads; one cell failed, thin p99s, crossings and all three kinds of finding."""
     cells = tuple(
         _failed(cell) if (cell.arm, cell.concurrency) == failed else cell
-        for cell in (
-            _cell(4 * place + step, arm, step) for place, arm in enumerate(arms) for step in range(4)
-        )
+        for cell in (_cell(4 * place + step, arm, step) for place, arm in enumerate(arms) for step in range(4))
     )
     return Summary(
         schema_version=1,
@@ -57,9 +53,7 @@ def make_summary(
         load_unit="concurrency",
         arms={arm: _arm(arm) for arm in arms},
         cells=cells,
-        crossovers=tuple(
-            _crossover(metric, pair, cells) for metric in METRICS for pair in combinations(arms, 2)
-        ),
+        crossovers=tuple(_crossover(metric, pair, cells) for metric in METRICS for pair in combinations(arms, 2)),
         findings=FINDINGS,
         recommendation=RECOMMENDATION,
     )
@@ -73,9 +67,7 @@ def renamed(summary: Summary, old: str, new: str) -> Summary:
 
     return replace(
         summary,
-        arms={
-            new if arm == old else arm: replace(known, arm=name(arm)) for arm, known in summary.arms.items()
-        },
+        arms={new if arm == old else arm: replace(known, arm=name(arm)) for arm, known in summary.arms.items()},
         cells=tuple(replace(cell, arm=name(cell.arm)) for cell in summary.cells),
         crossovers=tuple(
             replace(
@@ -307,7 +299,5 @@ RECOMMENDATION = (
         (("w8a8", None, 3.17), ("w4a8", 3.17, 5.39), ("w8a8", 5.39, None)),
         "w8a8 nearly everywhere; w4a8 is within 2 % around 4.",
     ),
-    Recommendation(
-        "output_tokens_per_s", (("w4a8", None, 6.61), ("fp16", 6.61, None)), "w4a8 to 6.6, then fp16."
-    ),
+    Recommendation("output_tokens_per_s", (("w4a8", None, 6.61), ("fp16", 6.61, None)), "w4a8 to 6.6, then fp16."),
 )

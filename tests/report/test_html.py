@@ -77,17 +77,12 @@ def test_the_data_islands_parse_and_hold_the_name(hostile: Page) -> None:
     islands = [data for attrs, data in hostile.scripts if attrs.get("type") == "application/json"]
 
     assert len(islands) == 6
-    assert all(
-        HOSTILE in json.dumps(json.loads(island), ensure_ascii=False).replace('\\"', '"')
-        for island in islands
-    )
+    assert all(HOSTILE in json.dumps(json.loads(island), ensure_ascii=False).replace('\\"', '"') for island in islands)
 
 
 def test_only_one_script_runs_and_the_policy_pins_it(page: Page) -> None:
     running = [attrs for attrs, _ in page.scripts if attrs.get("type") != "application/json"]
-    policy = next(
-        value for tag, name, value in page.attributes if (tag, name) == ("meta", "content") and value
-    )
+    policy = next(value for tag, name, value in page.attributes if (tag, name) == ("meta", "content") and value)
 
     assert running == [{"type": "module"}]
     assert "default-src 'none'" in policy

@@ -23,8 +23,7 @@ from whichbits.report.live import listener
 from whichbits.report.pace import Pace
 
 CELLS = tuple(
-    Cell(number, arm, load, None, 0)
-    for number, (arm, load) in enumerate([("a", 1), ("a", 8), ("b", 1), ("b", 8)])
+    Cell(number, arm, load, None, 0) for number, (arm, load) in enumerate([("a", 1), ("a", 8), ("b", 1), ("b", 8)])
 )
 
 

@@ -37,9 +37,7 @@ def test_writing_says_where_each_report_went(tmp_path: Path) -> None:
     assert sorted(tmp_path.iterdir()) == sorted(written)
 
 
-def test_a_reporter_that_fails_leaves_the_folder_as_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reporter_that_fails_leaves_the_folder_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(reporters.REPORTERS, "broken", f"{__name__}:broken")
     (tmp_path / "summary.json").write_text("earlier")
 
@@ -60,7 +58,7 @@ def test_a_folder_that_cannot_be_written_is_explained(tmp_path: Path) -> None:
     with pytest.raises(BadInput) as raised:
         write_reports(make_summary(), make_manifest(), tmp_path / "taken", console(), ["json"])
 
-    assert raised.value.code == "report.unwritable"
+    assert raised.value.code == "report_unwritable"
 
 
 def test_an_unknown_reporter_names_those_there_are() -> None:

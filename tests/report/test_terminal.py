@@ -26,9 +26,7 @@ def test_every_number_in_the_table_is_the_summarys() -> None:
     summary = make_summary()
     shown = {(row[0], index): row for index, row in enumerate(cell_rows(report(summary)))}
 
-    expected = sorted(
-        summary.cells, key=lambda cell: (cell.concurrency or 0, list(summary.arms).index(cell.arm))
-    )
+    expected = sorted(summary.cells, key=lambda cell: (cell.concurrency or 0, list(summary.arms).index(cell.arm)))
     assert len(shown) == len(expected) == 16
     for (arm, index), row in shown.items():
         cell = expected[index]

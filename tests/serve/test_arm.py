@@ -28,9 +28,7 @@ class FakeEngine:
 
     def command(self, arm: Arm, prepared: Prepared, host: str, port: int) -> Launch:
         pids = Path(prepared.model_path)
-        return Launch(
-            tuple(command(port, pids, str(arm.options["behaviour"]))), {"HF_TOKEN": "hf_1", "THREADS": "2"}
-        )
+        return Launch(tuple(command(port, pids, str(arm.options["behaviour"]))), {"HF_TOKEN": "hf_1", "THREADS": "2"})
 
     def served_model(self, arm: Arm) -> str:
         return "fake-model"
@@ -43,11 +41,7 @@ class FakeEngine:
 
     def verify(self, arm: Arm, checkpoint: dict[str, Fact], facts: dict[str, Fact]) -> list[str]:
         claimed = 4 if arm.weight_format == "w4a16" else 16
-        return (
-            []
-            if checkpoint["weight_bits"].value == claimed
-            else [f"4 bits were loaded, {claimed} are claimed"]
-        )
+        return [] if checkpoint["weight_bits"].value == claimed else [f"4 bits were loaded, {claimed} are claimed"]
 
 
 @pytest.fixture(autouse=True)

@@ -26,9 +26,7 @@ time.sleep(60)
 
 
 async def test_stop_ends_all_and_may_be_called_again(tmp_path: Path) -> None:
-    server = ServerProcess(
-        command(0, tmp_path / "pids", "daemon", "deaf"), {}, tmp_path / "log", grace_seconds=0.2
-    )
+    server = ServerProcess(command(0, tmp_path / "pids", "daemon", "deaf"), {}, tmp_path / "log", grace_seconds=0.2)
     pids = wait_for_pids(tmp_path / "pids", 2)
     assert server.returncode is None
 

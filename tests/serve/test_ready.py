@@ -20,9 +20,7 @@ async def wait(folder: Path, *behaviour: str, failure: Callable[[str], str | Non
     """Start a fake server, wait for it half a minute at most (a silent one: half a second), and stop it."""
     (port,) = free_ports(1)
     async with AsyncExitStack() as stack:
-        server = ServerProcess(
-            command(port, folder / "pids", *behaviour), {}, folder / "log", grace_seconds=0.5
-        )
+        server = ServerProcess(command(port, folder / "pids", *behaviour), {}, folder / "log", grace_seconds=0.5)
         stack.push_async_callback(server.stop)
         within_seconds = 0.5 if "silent" in behaviour else 30.0
         url = f"http://127.0.0.1:{port}"

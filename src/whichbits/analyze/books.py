@@ -63,9 +63,7 @@ def imbalances(requests: pa.Table, engines: Mapping[str, EngineCounters]) -> lis
     return [
         imbalance
         for replica, counters in sorted(engines.items())
-        for imbalance in compare(
-            replica, Timelines.of(requests.filter(pc.field("replica") == replica)), [counters]
-        )
+        for imbalance in compare(replica, Timelines.of(requests.filter(pc.field("replica") == replica)), [counters])
     ]
 
 
@@ -79,9 +77,7 @@ def compare(replica: str | None, timelines: Timelines, engines: Sequence[EngineC
     return [
         Imbalance(replica, total, received, counted)
         for total, received in client.items()
-        if received is not None
-        and (counted := engine_total(engines, total)) is not None
-        and counted != received
+        if received is not None and (counted := engine_total(engines, total)) is not None and counted != received
     ]
 
 

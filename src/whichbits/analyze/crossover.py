@@ -27,8 +27,9 @@ from whichbits.record.timelines import Floats, Ints
 
 
 def crossovers(cells: Sequence[CellSummary], arms: Sequence[str]) -> tuple[Crossover, ...]:
-    """Return every pair of arms under every compared metric."""
-    return tuple(crossover(cells, pair, metric) for metric in METRICS for pair in combinations(arms, 2))
+    """Return every pair of arms under every compared metric, where there is a load that both served well."""
+    compared = (crossover(cells, pair, metric) for metric in METRICS for pair in combinations(arms, 2))
+    return tuple(found for found in compared if found.loads)
 
 
 def crossover(cells: Sequence[CellSummary], arms: tuple[str, str], metric: Metric) -> Crossover:
@@ -106,6 +107,4 @@ def _notes(
 
 def _is_thin(cell: CellSummary, metric: Metric) -> bool:
     holder, _, percentile = metric.partition(".")
-    return (
-        bool(percentile) and value_of(cell, metric) is not None and percentile in getattr(cell, holder).thin
-    )
+    return bool(percentile) and value_of(cell, metric) is not None and percentile in getattr(cell, holder).thin

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from whichbits.analyze.books import Imbalance
 from whichbits.analyze.load_curves import METRICS
@@ -38,7 +39,7 @@ def crossings(observed: Observed) -> Iterator[Finding]:
     unit = {"concurrency": "concurrent requests", "request_rate": "requests/s"}
     for crossover in observed.crossovers:
         if crossover.verdict == "crosses":
-            at = " and ".join(f"{crossing.load:.3g}" for crossing in crossover.crossings)
+            at = " and ".join(f"{crossing.load:.2g}" for crossing in crossover.crossings)
             text = (
                 f"{' and '.join(crossover.arms)} cross in {METRICS[crossover.metric].name} at {at} "
                 f"{unit[crossover.load_unit]}: {crossover.leader_low_load} is better at the lowest load, "
@@ -47,6 +48,17 @@ def crossings(observed: Observed) -> Iterator[Finding]:
             points = zip(crossover.loads, crossover.ratios, strict=True)
             ratios = tuple(f"load {load:g}: ratio {ratio:.3f}" for load, ratio in points)
             yield Finding("observed", "crossover", text, ratios)
+
+
+def without_interval(observed: Observed) -> Iterator[Finding]:
+    """Say that a crossing from one repeat is a line through single points."""
+    single = observed.manifest.study.get("repeats") == 1
+    if single and any(crossover.verdict == "crosses" for crossover in observed.crossovers):
+        text = (
+            "Crossings are interpolated from one repeat and carry no interval: where curves run close, noise "
+            "alone can make arms trade places. Raise `repeats` before acting on such a crossing."
+        )
+        yield Finding("unresolved", "crossings_without_interval", text)
 
 
 def unfinished(observed: Observed) -> Iterator[Finding]:
@@ -63,7 +75,7 @@ def failures(observed: Observed) -> Iterator[Finding]:
         if cell.failed:
             causes = ", ".join(f"{code} x {count}" for code, count in cell.errors.items())
             text = f"{_place(cell)}: {cell.failed} of {cell.requests} requests failed ({causes})."
-            yield Finding("observed", "requests-failed", text, _evidence([cell]))
+            yield Finding("observed", "requests_failed", text, _evidence([cell]))
 
 
 def client_limits(observed: Observed) -> Iterator[Finding]:
@@ -78,7 +90,7 @@ def client_limits(observed: Observed) -> Iterator[Finding]:
             if limited
             else f"{_place(cell)}: the client may have been the limit."
         )
-        code = "client-limited" if limited else "client-suspect"
+        code = "client_limited" if limited else "client_suspect"
         yield Finding("observed", code, text, (*_evidence([cell]), *recorded.client.reasons))
 
 
@@ -92,10 +104,8 @@ def unequal_work(observed: Observed) -> Iterator[Finding]:
             counts = {cell.arm: getattr(cell, side) for cell in cells if getattr(cell, side) is not None}
             if len(set(counts.values())) > 1:
                 each = ", ".join(f"{arm} {count}" for arm, count in counts.items())
-                text = (
-                    f"Arms did not do equal work at {_load(cells[0])}: {side.replace('_', ' ')} were {each}."
-                )
-                yield Finding("observed", "unequal-work", text, _evidence(cells))
+                text = f"Arms did not do equal work at {_load(cells[0])}: {side.replace('_', ' ')} were {each}."
+                yield Finding("observed", "unequal_work", text, _evidence(cells))
 
 
 def unbalanced_books(observed: Observed) -> Iterator[Finding]:
@@ -107,7 +117,7 @@ def unbalanced_books(observed: Observed) -> Iterator[Finding]:
                 f"{_place(cell)}: the client counts {wrong.client} {wrong.total.replace('_', ' ')}, "
                 f"{by} {wrong.engine}."
             )
-            yield Finding("observed", "books-disagree", text, _evidence([cell]))
+            yield Finding("observed", "books_disagree", text, _evidence([cell]))
 
 
 def unknown_cache(observed: Observed) -> Iterator[Finding]:
@@ -118,7 +128,7 @@ def unknown_cache(observed: Observed) -> Iterator[Finding]:
             f"Neither the answers nor the engine's counters say how many prompt tokens came from the prefix "
             f"cache in {len(unknown)} of {len(observed.done)} cells."
         )
-        yield Finding("unresolved", "cache-unknown", text, _evidence(unknown))
+        yield Finding("unresolved", "cache_unknown", text, _evidence(unknown))
 
 
 def thin_tails(observed: Observed) -> Iterator[Finding]:
@@ -129,25 +139,27 @@ def thin_tails(observed: Observed) -> Iterator[Finding]:
             f"The p99 of TPOT rests on fewer than 10 samples beyond it in {len(thin)} of "
             f"{len(observed.done)} cells; larger cells would settle it."
         )
-        yield Finding("observed", "thin-tails", text, _evidence(thin))
+        yield Finding("observed", "thin_tails", text, _evidence(thin))
 
 
 def idle_activation_quantization(observed: Observed) -> Iterator[Finding]:
     """Name arms that claim narrow activations on a machine that computes with wide ones."""
-    for arm in observed.manifest.arms.values():
+    claiming = (arm for arm in observed.manifest.arms.values() if not arm.weight_format.endswith("16"))
+    for arm in claiming:
         facts = [replica.facts.get("activation_quantization_effective") for replica in arm.replicas]
         idle = [fact for fact in facts if fact is not None and fact.value is False]
         if idle:
             text = (
-                f"{arm.arm}: activations are not quantised at run time on this machine, "
-                f"so {arm.weight_format} gains nothing from their width."
+                f"{arm.arm} claims {arm.weight_format}, but this machine does not quantise activations at run "
+                f"time: only the width of its weights was measured, not that of its arithmetic."
             )
             lines = tuple(fact.line or fact.source for fact in idle)
-            yield Finding("observed", "activation-quantization-ineffective", text, lines)
+            yield Finding("observed", "activation_quantization_ineffective", text, lines)
 
 
 CHECKS: tuple[Check, ...] = (
     crossings,
+    without_interval,
     unfinished,
     failures,
     client_limits,
@@ -170,4 +182,9 @@ def _place(cell: CellSummary) -> str:
 
 
 def _evidence(cells: Sequence[CellSummary]) -> tuple[str, ...]:
-    return tuple(f"cell {cell.cell}" for cell in cells)
+    """Name the cells in one line, runs of numbers folded: ``cells 0 to 3, 7``."""
+    numbers = sorted(cell.cell for cell in cells)
+    # Within a run of successive numbers, a number less its position stays the same.
+    runs = [[n for _, n in run] for _, run in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0])]
+    names = [f"{run[0]}" if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
+    return (f"cell{'s' if len(numbers) > 1 else ''} {', '.join(names)}",)

@@ -90,7 +90,5 @@ def paired(chosen: Sequence[Curve]) -> tuple[Floats, Floats]:
     repeats: dict[float, list[int]] = defaultdict(list)
     for load, repeat in shared:
         repeats[load].append(repeat)
-    rows = [
-        [math.fsum(curve[load, r] for r in rs) / len(rs) for load, rs in repeats.items()] for curve in chosen
-    ]
+    rows = [[math.fsum(curve[load, r] for r in rs) / len(rs) for load, rs in repeats.items()] for curve in chosen]
     return np.array(list(repeats)), np.array(rows).reshape(len(chosen), len(repeats))

@@ -80,9 +80,7 @@ def _handover(loads: Floats, lead: Floats, at: int) -> float:
     return zero_between(loads, lead, last_ahead, at)
 
 
-def _text(
-    metric: Metric, ranges: Sequence[Range], loads: Floats, unit: LoadUnit, without: Sequence[str]
-) -> str:
+def _text(metric: Metric, ranges: Sequence[Range], loads: Floats, unit: LoadUnit, without: Sequence[str]) -> str:
     name, words = METRICS[metric].name, _UNITS[unit]
     measured = f"{loads[0]:g}" if loads.size == 1 else f"{loads[0]:g} to {loads[-1]:g}"
     missing = f"; no usable cells of {', '.join(without)}" if without else ""
@@ -98,4 +96,4 @@ def _text(
 
 
 def _load(load: float | None) -> str:
-    return f"{load:.3g}" if load is not None and load < 1000 else f"{load:.0f}"
+    return f"{load:.1f}" if load is not None and load < 10 and load != round(load) else f"{load:.0f}"

@@ -53,8 +53,7 @@ def summary_json(summary: Summary) -> bytes:
 def _cells(run: Run, counted: Growth) -> tuple[CellSummary, ...]:
     slo = _slo(run.manifest.study)
     return tuple(
-        cell_summary(cell, run.of_cell(cell.cell), list(counted.get(cell.cell, {}).values()), slo)
-        for cell in run.cells
+        cell_summary(cell, run.of_cell(cell.cell), list(counted.get(cell.cell, {}).values()), slo) for cell in run.cells
     )
 
 
@@ -67,7 +66,7 @@ def _slo(study: dict[str, Any]) -> Slo | None:
         return None if study.get("slo") is None else Slo.model_validate(study["slo"])
     except ValidationError as error:
         raise BadInput(
-            "run-broken",
+            "run_broken",
             f"the run's SLO cannot be read: {error.errors()[0]['msg']}",
             why="run.json was edited after it was written",
             fix="give slo bounds in milliseconds under ttft_ms, tpot_ms or e2e_ms, or remove it",

@@ -11,11 +11,12 @@ _BAD_INPUT = 2
 
 app = App(
     name="whichbits",
+    suppress_keyboard_interrupt=False,
     help="Which bits should you serve (16, W8A8, W4A16), from which load on, on your hardware and traffic, and why.",
 )
 # Verbs load on use: `whichbits --help` imports none of them.
-app.command("whichbits.cli.run:run", name="run")
-app.command("whichbits.cli.report:report", name="report")
+app.command("whichbits.cli.run:run", name="run", help="Serve each arm, drive equal traffic at it, and answer.")
+app.command("whichbits.cli.report:report", name="report", help="Rebuild a run's report from what it recorded.")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -26,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def exit_code(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code."""
     try:
-        outcome = app(arguments, exit_on_error=False, result_action="return_value", suppress_keyboard_interrupt=False)
+        outcome = app(arguments, exit_on_error=False, result_action="return_value")
     except CycloptsError:  # already explained on stderr by cyclopts
         return _BAD_INPUT
     except WhichbitsError as error:
@@ -37,7 +38,9 @@ def exit_code(arguments: Sequence[str]) -> int:
 
 
 def _explain(error: WhichbitsError) -> int:
-    from whichbits.report.error import show_error
+    from rich.console import Console
 
-    show_error(error)
+    from whichbits.report.error import print_error
+
+    print_error(error, Console(stderr=True))
     return error.exit_code

@@ -13,9 +13,9 @@ from rich.console import Console
 
 from whichbits.cli.outcome import exit_code
 from whichbits.conduct.estimate import study_seconds
+from whichbits.conduct.events import Progress
 from whichbits.conduct.host import host_facts, tool_versions
 from whichbits.conduct.order import Visit, pending, visits
-from whichbits.conduct.events import Progress
 from whichbits.conduct.session import Stage, conduct
 from whichbits.conduct.stopping import stop_on_signals
 from whichbits.errors import ArmMismatch, ServerNotReady, WhichbitsError
@@ -27,6 +27,8 @@ from whichbits.report.plan import show_plan
 from whichbits.report.rebuild import rebuild_reports
 from whichbits.study.model import Study
 from whichbits.study.read import quickstart, read_study
+
+Switch = Annotated[bool, Parameter(negative=())]
 
 
 @dataclass(frozen=True)
@@ -42,10 +44,10 @@ def run(
     study: Path | None = None,
     *,
     resume: Path | None = None,
-    dry_run: bool = False,
+    dry_run: Switch = False,
     output: Path | None = None,
-    json: Annotated[bool, Parameter(negative=())] = False,
-    plain: bool = False,
+    json: Switch = False,
+    plain: Switch = False,
 ) -> int:
     """Serve each arm, drive equal traffic at it, and say which bits win from which load on.
 
@@ -63,7 +65,8 @@ def run(
         show_plan(task.study, task.visits, Console(stderr=json))
         return 0
     writer = RunWriter.reopen(task.folder) if task.folder else _new_run(task.study, output)
-    ended = uvloop.run(_conduct(task, writer, listener(Console(stderr=True), plain=plain), estimate_s))
+    with listener(plain_lines=plain or None) as listen:
+        ended = uvloop.run(_conduct(task, writer, listen, estimate_s))
     summary = rebuild_reports(writer.folder, json_to_stdout=json)
     if ended.mismatch is not None:
         raise ended.mismatch

@@ -33,6 +33,7 @@ from whichbits.serve.arm import RunningArm, serve_arm
 from whichbits.study.model import Load, Study
 from whichbits.traffic.plan import plan_cell
 
+
 @dataclass(frozen=True)
 class Stage:
     """What every step of a study needs: the question, where answers go, who listens, the wish to stop, the clock.

@@ -115,9 +115,7 @@ async def _unless_stopped(work: Coroutine[None, None, None], stop: asyncio.Event
 
 async def _capture(dispatcher: Dispatcher, stretch: _Stretch, load: Load, origin_ns: int) -> CellCapture:
     exchanges, answers = dispatcher.exchanges, await dispatcher.answers()
-    records = [
-        to_record(exchange, answer, origin_ns) for exchange, answer in zip(exchanges, answers, strict=True)
-    ]
+    records = [to_record(exchange, answer, origin_ns) for exchange, answer in zip(exchanges, answers, strict=True)]
     seen = Observations(
         open_loop=load.request_rate is not None,
         exchanges=exchanges,

@@ -41,9 +41,7 @@ class Dispatcher:
         shares = [0] * len(self._pools)
         for request in planned:
             shares[request.index % len(shares)] += 1
-        needed = load.concurrency or min(
-            _MOST_UNCAPPED, math.ceil(_ARRIVAL_SECONDS * (load.request_rate or 0))
-        )
+        needed = load.concurrency or min(_MOST_UNCAPPED, math.ceil(_ARRIVAL_SECONDS * (load.request_rate or 0)))
         pools = zip(self._pools, shares, strict=True)
         await asyncio.gather(*(pool.warm(min(needed, share)) for pool, share in pools))
 

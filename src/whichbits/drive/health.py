@@ -167,9 +167,7 @@ def _connect_notes(measures: _Measures) -> list[str]:
     share = measures.late_connect_share
     if share is None or share <= LATE_CONNECT_SHARE:
         return []
-    return [
-        f"{share:.0%} of the requests had to open a connection, and their latencies contain the handshake"
-    ]
+    return [f"{share:.0%} of the requests had to open a connection, and their latencies contain the handshake"]
 
 
 def _verdict(value: float, suspect: float, limited: float) -> ClientVerdict:

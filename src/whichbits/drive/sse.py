@@ -91,9 +91,7 @@ class Payload(msgspec.Struct, gc=False):
             return readable_error(self.error)
         if self.object == "error":
             return self.message or "an error without a message"
-        failed = [
-            choice.finish_reason for choice in self.all_choices if choice.finish_reason in _FAILED_FINISH
-        ]
+        failed = [choice.finish_reason for choice in self.all_choices if choice.finish_reason in _FAILED_FINISH]
         return f"finish_reason is {failed[0]!r}" if failed else None
 
 

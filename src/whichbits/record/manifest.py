@@ -27,7 +27,7 @@ def read_manifest(folder: Path) -> Manifest:
     """Read the folder's manifest.
 
     Raises:
-        BadInput: ``run-not-found``, ``run-too-new`` or ``run-broken``.
+        BadInput: ``run_not_found``, ``run_too_new`` or ``run_broken``.
     """
     content = _content(folder)
     try:
@@ -47,7 +47,7 @@ def refuse_newer(folder: Path, version: int) -> None:
     """Raise ``run-too-new`` for a schema that this release does not know."""
     if version > SCHEMA_VERSION:
         raise BadInput(
-            "run-too-new",
+            "run_too_new",
             f"{folder} has schema version {version}; this whichbits reads up to {SCHEMA_VERSION}",
             why="the run was written by a later whichbits",
             fix="upgrade whichbits, or read the run where it was written",
@@ -57,7 +57,7 @@ def refuse_newer(folder: Path, version: int) -> None:
 def broken(folder: Path, what: str) -> BadInput:
     """Return the error for a folder that is a run, but damaged."""
     return BadInput(
-        "run-broken",
+        "run_broken",
         f"{folder}: {what}",
         why="a file of the run was edited, truncated or removed after it was written",
         fix="restore the folder from a copy, or measure again",
@@ -69,7 +69,7 @@ def _content(folder: Path) -> bytes:
         return (folder / FILE_NAME).read_bytes()
     except (FileNotFoundError, NotADirectoryError) as error:
         raise BadInput(
-            "run-not-found",
+            "run_not_found",
             f"{folder} is not a run: it has no {FILE_NAME}",
             why="the path is wrong, or names the folder above the runs",
             fix="give the path of one run folder, such as runs/2026-11-29T1404-quickstart",

@@ -28,7 +28,7 @@ class Run:
         """Open a run folder.
 
         Raises:
-            BadInput: ``run-not-found``, ``run-broken`` or ``run-too-new``.
+            BadInput: ``run_not_found``, ``run_broken`` or ``run_too_new``.
         """
         return cls(path, with_ended(read_manifest(path), sharded_cells(path).values()))
 
@@ -47,7 +47,7 @@ class Run:
         """All requests, one row each, with the columns of ``record.columns.SCHEMA``.
 
         Raises:
-            BadInput: ``run-broken`` if a file is damaged or the requests of a finished cell are missing.
+            BadInput: ``run_broken`` if a file is damaged or the requests of a finished cell are missing.
         """
         table = read_requests(self.folder)
         self._refuse_missing(table)

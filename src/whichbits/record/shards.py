@@ -51,7 +51,7 @@ def read_requests(folder: Path) -> pa.Table:
     """Return every request of the run in cell order; an empty table if no cell has finished.
 
     Raises:
-        BadInput: ``run-broken`` or ``run-too-new``.
+        BadInput: ``run_broken`` or ``run_too_new``.
     """
     merged = folder / MERGED
     tables = [_without(_read(folder, merged), sharded_cells(folder))] if merged.exists() else []

@@ -102,23 +102,15 @@ def _x(summary: Summary, marks: Sequence[Point]) -> alt.X:
         "load",
         type="quantitative",
         scale=alt.Scale(type="log", domain=domain, nice=False, padding=6),
-        axis=alt.Axis(
-            values=loads, format=",~f", title=LOAD_NAMES[summary.load_unit].capitalize(), grid=False
-        ),
+        axis=alt.Axis(values=loads, format=",~f", title=LOAD_NAMES[summary.load_unit].capitalize(), grid=False),
     )
 
 
 def _lines(axes: Axes, summary: Summary, marks: Sequence[Point]) -> Drawing:
     rows = [
-        {"arm": plain(arm), "load": load, "value": value}
-        for arm in summary.arms
-        for load, value in line(marks, arm)
+        {"arm": plain(arm), "load": load, "value": value} for arm in summary.arms for load, value in line(marks, arm)
     ]
-    return (
-        _chart(rows)
-        .mark_line(strokeWidth=2, clip=False)
-        .encode(x=axes.x, y=axes.y("value"), color=_colour(summary))
-    )
+    return _chart(rows).mark_line(strokeWidth=2, clip=False).encode(x=axes.x, y=axes.y("value"), color=_colour(summary))
 
 
 def _points(axes: Axes, summary: Summary, marks: Sequence[Point]) -> Drawing:
@@ -154,9 +146,7 @@ def _points(axes: Axes, summary: Summary, marks: Sequence[Point]) -> Drawing:
 
 
 def _interval_layer(axes: Axes, marks: Sequence[Point]) -> list[Drawing]:
-    rows = [
-        {"load": mark.load, "low": mark.low, "high": mark.high} for mark in marks if mark.low and mark.high
-    ]
+    rows = [{"load": mark.load, "low": mark.low, "high": mark.high} for mark in marks if mark.low and mark.high]
     if not rows:
         return []
     bars = _chart(rows).mark_rule(color=_INK, opacity=0.55, strokeWidth=1.25)
@@ -203,15 +193,11 @@ def _crossing_layer(axes: Axes, summary: Summary, measure: Measure, marks: Seque
             value = between(line(marks, crossover.arms[0]), crossing.load, y_log=axes.y_log)
             if value is not None:
                 pair = " and ".join(plain(arm) for arm in crossover.arms)
-                rows.append(
-                    {"load": crossing.load, "value": value, "pair": pair, "at": short_load(crossing.load)}
-                )
+                rows.append({"load": crossing.load, "value": value, "pair": pair, "at": short_load(crossing.load)})
     if not rows:
         return []
     tooltip = [alt.Tooltip("pair:N", title="cross"), alt.Tooltip("at:N", title="at load")]
-    rings = _chart(rows).mark_point(
-        shape="circle", size=90, filled=False, stroke=_INK, strokeWidth=1.25, opacity=0.8
-    )
+    rings = _chart(rows).mark_point(shape="circle", size=90, filled=False, stroke=_INK, strokeWidth=1.25, opacity=0.8)
     return [rings.encode(x=axes.x, y=axes.y("value"), tooltip=tooltip)]
 
 
@@ -231,17 +217,13 @@ def _label_layers(axes: Axes, summary: Summary, marks: Sequence[Point]) -> list[
         # From a line that ends early, a leader would cut through the lines that go on.
         if load == last_load:
             leader = row.mark_rule(color=sign.colour, opacity=0.6, strokeWidth=1, xOffset=5, x2Offset=12)
-            layers.append(
-                leader.encode(**at | {"x": axes.x, "x2": at["x"], "y": axes.y("value"), "y2": at["y"]})
-            )
+            layers.append(leader.encode(**at | {"x": axes.x, "x2": at["x"], "y": axes.y("value"), "y2": at["y"]}))
     return layers
 
 
 def _colour(summary: Summary) -> alt.Color:
     palette = signs(tuple(summary.arms))
-    scale = alt.Scale(
-        domain=[plain(arm) for arm in palette], range=[sign.colour for sign in palette.values()]
-    )
+    scale = alt.Scale(domain=[plain(arm) for arm in palette], range=[sign.colour for sign in palette.values()])
     return alt.Color("arm:N", scale=scale, legend=None)
 
 

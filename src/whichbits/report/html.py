@@ -25,6 +25,7 @@ from whichbits.report.wording import (
     FINDING_KINDS,
     LOAD_NAMES,
     MISSING,
+    claim,
     count,
     crossing_text,
     leader_text,
@@ -108,7 +109,7 @@ def _answer(entry: Recommendation, summary: Summary) -> Answer:
         )
         for arm, low, high in entry.ranges
     )
-    return Answer(MEASURES[entry.metric].name, entry.text, segments)
+    return Answer(MEASURES[entry.metric].name, claim(entry), segments)
 
 
 def _plate(summary: Summary, figure: Figure) -> Plate:
@@ -128,9 +129,7 @@ def _plate(summary: Summary, figure: Figure) -> Plate:
 
 def _description(summary: Summary, figure: Figure, turns: tuple[Change, ...]) -> str:
     subject = f"{figure.measure.name} in {figure.measure.unit} over {LOAD_NAMES[summary.load_unit]}"
-    leads = "; ".join(
-        f"{turn.after} takes over from {turn.before} at {short_load(turn.load)}" for turn in turns
-    )
+    leads = "; ".join(f"{turn.after} takes over from {turn.before} at {short_load(turn.load)}" for turn in turns)
     return f"Line chart: {subject}, a line an arm. {leads + '. ' if leads else ''}Numbers: the table below."
 
 

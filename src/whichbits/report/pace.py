@@ -51,11 +51,7 @@ class Pace:
     @property
     def share(self) -> float:
         """How much of the study's cells is done, 0 to 1; a cell in flight counts by its requests."""
-        part = (
-            self.progress.finished / self.progress.requests
-            if self.progress and self.progress.requests
-            else 0.0
-        )
+        part = self.progress.finished / self.progress.requests if self.progress and self.progress.requests else 0.0
         return min(1.0, (self.finished + part) / len(self.cells)) if self.cells else 0.0
 
     @property

@@ -26,6 +26,5 @@ class Sign:
 def signs(arms: tuple[str, ...]) -> dict[str, Sign]:
     """Return a sign for each arm, by its place in the study; 42 arms differ in colour or shape."""
     return {
-        arm: Sign(_COLOURS[place % len(_COLOURS)], *_SHAPES[place % len(_SHAPES)])
-        for place, arm in enumerate(arms)
+        arm: Sign(_COLOURS[place % len(_COLOURS)], *_SHAPES[place % len(_SHAPES)]) for place, arm in enumerate(arms)
     }

@@ -7,10 +7,10 @@ from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import Protocol, cast
 
-import msgspec
 from rich.console import Console
 from rich.text import Text
 
+from whichbits.analyze.summarize import summary_json as encoded
 from whichbits.analyze.summary import Summary
 from whichbits.errors import BadInput
 from whichbits.record.schema import Manifest
@@ -39,11 +39,11 @@ def reporter(name: str) -> Reporter:
     """Return a reporter, importing its module only now.
 
     Raises:
-        BadInput: ``report.unknown`` if there is none of that name.
+        BadInput: ``report_unknown`` if there is none of that name.
     """
     if name not in REPORTERS:
         raise BadInput(
-            "report.unknown",
+            "report_unknown",
             f"there is no reporter named {name!r}",
             why="the name is misspelt, or from another version",
             fix=f"use one of {', '.join(REPORTERS)}",
@@ -53,9 +53,8 @@ def reporter(name: str) -> Reporter:
 
 
 def summary_json(summary: Summary, manifest: Manifest) -> Mapping[str, bytes]:  # noqa: ARG001 - a Reporter
-    """Return summary.json as its types say, keys in their order, so that two runs diff well."""
-    encoded = msgspec.json.encode(summary, order="deterministic")
-    return {"summary.json": msgspec.json.format(encoded, indent=2) + b"\n"}
+    """Return summary.json as its types say."""
+    return {"summary.json": encoded(summary)}
 
 
 def write_reports(
@@ -66,7 +65,7 @@ def write_reports(
     Nothing is written unless every reporter succeeded, and no file is ever seen half-written.
 
     Raises:
-        BadInput: ``report.unknown`` for a name that is not a reporter's, ``report.unwritable`` for a folder
+        BadInput: ``report_unknown`` for a name that is not a reporter's, ``report_unwritable`` for a folder
             that cannot be written to.
     """
     made = [reporter(entry)(summary, manifest) for entry in names]
@@ -89,7 +88,7 @@ def _write(path: Path, content: bytes) -> None:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
         raise BadInput(
-            "report.unwritable",
+            "report_unwritable",
             f"cannot write {path}: {error.strerror}",
             why="the run's folder is read-only, full, or belongs to somebody else",
             fix="copy the run to a folder you own and run `whichbits report` there",

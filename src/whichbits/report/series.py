@@ -50,8 +50,7 @@ def line(marks: Sequence[Point], arm: str) -> tuple[tuple[float, float], ...]:
     """Return the arm's (load, value) in order of load; repeats of a load become their median."""
     loads = sorted({mark.load for mark in marks if mark.arm == arm})
     return tuple(
-        (load, median(mark.value for mark in marks if mark.arm == arm and mark.load == load))
-        for load in loads
+        (load, median(mark.value for mark in marks if mark.arm == arm and mark.load == load)) for load in loads
     )
 
 

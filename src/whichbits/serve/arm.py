@@ -150,7 +150,7 @@ def _insist_on_the_arm(order: _Order, records: Sequence[ReplicaRecord]) -> None:
         reasons = order.engine.verify(order.arm, order.prepared.checkpoint, record.facts)
         if reasons:
             raise ArmMismatch(
-                "arm-mismatch",
+                "arm_mismatch",
                 f"arm {order.name!r} is not what it claims to be: {'; '.join(reasons)}",
                 why=f"it claims {order.arm.weight_format}; its checkpoint or kernel is of another format",
                 fix=f"correct the arm's model, weight_format or options; the server's words: {record.log}",

@@ -112,7 +112,7 @@ class ControlClient:
 
     def _unreachable(self, path: str, error: Exception) -> ServerNotReady:
         return ServerNotReady(
-            "server-unreachable",
+            "server_unreachable",
             f"{self.url}{path} did not answer: {str(error) or type(error).__name__}",
             why="the server ended, hangs, or listens elsewhere",
             fix="read the server's log in the run's logs/ folder",
@@ -120,7 +120,7 @@ class ControlClient:
 
     def _unusable(self, what: str, answer: str) -> ServerNotReady:
         return ServerNotReady(
-            "unexpected-answer",
+            "unexpected_answer",
             f"{self.url} gave no usable answer for {what}: {answer}",
             why="the endpoint is switched off, or the server is another engine or version than the arm says",
             fix="check the arm's engine and options",

@@ -75,7 +75,7 @@ def _unknown(name: str) -> BadInput:
     near = get_close_matches(name, ENGINES, n=1)
     guess = f"; did you mean {near[0]!r}?" if near else ""
     return BadInput(
-        "unknown-engine",
+        "unknown_engine",
         f"there is no engine {name!r}{guess}",
         why="an arm names an engine that this version does not know",
         fix=f"use one of: {', '.join(sorted(ENGINES))}",
@@ -84,7 +84,7 @@ def _unknown(name: str) -> BadInput:
 
 def _not_installed(name: str, error: ImportError) -> BadInput:
     return BadInput(
-        "engine-not-installed",
+        "engine_not_installed",
         f"the engine {name!r} cannot be loaded: {error}",
         why="each engine's dependencies are an optional extra",
         fix=f"pip install 'whichbits[{name}]'",

@@ -68,7 +68,7 @@ def died(server: ServerProcess, failure: Callable[[str], str | None], when: str)
     log_text = server.log_text()
     cause = failure(log_text) or "\n    ".join(last_lines(log_text, _QUOTED_LINES))
     return ServerNotReady(
-        "server-died",
+        "server_died",
         f"the server ended with {_meaning(server.returncode)} {when}",
         why=cause or "its log is empty",
         fix=f"read the whole log: {server.log}",
@@ -84,7 +84,7 @@ def _meaning(code: int | None) -> str:
 def _too_slow(server: ServerProcess, within_seconds: float) -> ServerNotReady:
     last = last_lines(server.log_text(), 1)
     return ServerNotReady(
-        "server-too-slow",
+        "server_too_slow",
         f"the server was not ready within {within_seconds:g} s",
         why=f"the last it said was: {last[0]}" if last else "it said nothing at all",
         fix=f"raise limits.ready_seconds if it was still loading; its log: {server.log}",
