@@ -191,5 +191,5 @@ def test_the_answer_reads_as_a_sentence() -> None:
 
     assert answer is not None
     assert answer.text == (
-        "median TPOT: a up to 2.83 concurrent requests, b beyond (measured 1 to 8; no usable cells of lost)"
+        "median TPOT: a up to 2.8 concurrent requests, b beyond (measured 1 to 8; no usable cells of lost)"
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from whichbits.analyze.books import Imbalance
 from whichbits.analyze.load_curves import METRICS
@@ -38,7 +39,7 @@ def crossings(observed: Observed) -> Iterator[Finding]:
     unit = {"concurrency": "concurrent requests", "request_rate": "requests/s"}
     for crossover in observed.crossovers:
         if crossover.verdict == "crosses":
-            at = " and ".join(f"{crossing.load:.3g}" for crossing in crossover.crossings)
+            at = " and ".join(f"{crossing.load:.2g}" for crossing in crossover.crossings)
             text = (
                 f"{' and '.join(crossover.arms)} cross in {METRICS[crossover.metric].name} at {at} "
                 f"{unit[crossover.load_unit]}: {crossover.leader_low_load} is better at the lowest load, "
@@ -181,4 +182,9 @@ def _place(cell: CellSummary) -> str:
 
 
 def _evidence(cells: Sequence[CellSummary]) -> tuple[str, ...]:
-    return tuple(f"cell {cell.cell}" for cell in cells)
+    """Name the cells in one line, runs of numbers folded: ``cells 0 to 3, 7``."""
+    numbers = sorted(cell.cell for cell in cells)
+    # Within a run of successive numbers, a number less its position stays the same.
+    runs = [[n for _, n in run] for _, run in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0])]
+    names = [f"{run[0]}" if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
+    return (f"cell{'s' if len(numbers) > 1 else ''} {', '.join(names)}",)

@@ -96,4 +96,4 @@ def _text(metric: Metric, ranges: Sequence[Range], loads: Floats, unit: LoadUnit
 
 
 def _load(load: float | None) -> str:
-    return f"{load:.3g}" if load is not None and load < 1000 else f"{load:.0f}"
+    return f"{load:.1f}" if load is not None and load < 10 and load != round(load) else f"{load:.0f}"

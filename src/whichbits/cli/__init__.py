@@ -15,8 +15,8 @@ app = App(
     help="Which bits should you serve (16, W8A8, W4A16), from which load on, on your hardware and traffic, and why.",
 )
 # Verbs load on use: `whichbits --help` imports none of them.
-app.command("whichbits.cli.run:run", name="run")
-app.command("whichbits.cli.report:report", name="report")
+app.command("whichbits.cli.run:run", name="run", help="Serve each arm, drive equal traffic at it, and answer.")
+app.command("whichbits.cli.report:report", name="report", help="Rebuild a run's report from what it recorded.")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

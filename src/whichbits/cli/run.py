@@ -28,6 +28,8 @@ from whichbits.report.rebuild import rebuild_reports
 from whichbits.study.model import Study
 from whichbits.study.read import quickstart, read_study
 
+Switch = Annotated[bool, Parameter(negative=())]
+
 
 @dataclass(frozen=True)
 class Task:
@@ -42,10 +44,10 @@ def run(
     study: Path | None = None,
     *,
     resume: Path | None = None,
-    dry_run: bool = False,
+    dry_run: Switch = False,
     output: Path | None = None,
-    json: Annotated[bool, Parameter(negative=())] = False,
-    plain: bool = False,
+    json: Switch = False,
+    plain: Switch = False,
 ) -> int:
     """Serve each arm, drive equal traffic at it, and say which bits win from which load on.
 

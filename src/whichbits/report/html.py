@@ -25,6 +25,7 @@ from whichbits.report.wording import (
     FINDING_KINDS,
     LOAD_NAMES,
     MISSING,
+    claim,
     count,
     crossing_text,
     leader_text,
@@ -108,7 +109,7 @@ def _answer(entry: Recommendation, summary: Summary) -> Answer:
         )
         for arm, low, high in entry.ranges
     )
-    return Answer(MEASURES[entry.metric].name, entry.text, segments)
+    return Answer(MEASURES[entry.metric].name, claim(entry), segments)
 
 
 def _plate(summary: Summary, figure: Figure) -> Plate:

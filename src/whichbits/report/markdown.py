@@ -18,9 +18,9 @@ from whichbits.report.wording import (
     LOAD_NAMES,
     MISSING,
     THIN_LEGEND,
+    claim,
     leader_text,
     plain,
-    ranges_text,
     verdict_texts,
 )
 
@@ -56,11 +56,8 @@ def _answer(summary: Summary, manifest: Manifest) -> Iterable[str]:
     if summary.interrupted:
         yield "**Interrupted**: only the cells that finished are shown."
     yield "## The answer"
-    rows = [
-        (MEASURES[entry.metric].name, escaped(ranges_text(entry)), escaped(entry.text))
-        for entry in summary.recommendation
-    ]
-    yield (_table(("metric", "leader by load", "in words"), rows) if rows else "Not enough to recommend an arm.")
+    rows = [(MEASURES[entry.metric].name, escaped(claim(entry))) for entry in summary.recommendation]
+    yield (_table(("metric", "serve"), rows) if rows else "Not enough to recommend an arm.")
 
 
 def _pictures(shown: Sequence[Figure]) -> Iterable[str]:

@@ -28,7 +28,6 @@ class ClientRow:
     arm: str
     load: str
     repeat: int
-    requests: int
     failed: int
     errors: str
     verdict: str
@@ -63,7 +62,7 @@ def fact_rows(arm: ArmSummary, record: ArmRecord | None) -> tuple[FactRow, ...]:
         "engine start (s)": arm.init_seconds,
         **arm.facts,
     }
-    rows = [FactRow(name, _written(value), "summary", None) for name, value in own.items()]
+    rows = [FactRow(name.replace("_", " "), _written(value), "summary", None) for name, value in own.items()]
     if record is not None:
         rows += [_fact_row(name, fact, "") for name, fact in record.checkpoint.items()]
         for replica in record.replicas:
@@ -113,7 +112,6 @@ def _client_row(cell: CellSummary, recorded: Cell | None) -> ClientRow:
         arm=cell.arm,
         load=load_text(cell),
         repeat=cell.repeat + 1,
-        requests=cell.requests,
         failed=cell.failed,
         errors=", ".join(f"{code} x {times}" for code, times in cell.errors.items()) or MISSING,
         verdict=VERDICTS.get(cell.client_verdict, cell.client_verdict or MISSING),

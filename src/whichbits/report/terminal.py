@@ -18,11 +18,12 @@ from whichbits.report.wording import (
     LOAD_NAMES,
     MISSING,
     THIN_LEGEND,
+    claim,
     count,
     leader_text,
     number,
     plain,
-    ranges_text,
+    short_version,
     verdict_texts,
 )
 
@@ -66,7 +67,7 @@ def _title(summary: Summary, manifest: Manifest) -> Text:
 def _answer(summary: Summary) -> Table:
     table = Table.grid(padding=(0, 2))
     for entry in summary.recommendation:
-        table.add_row(MEASURES[entry.metric].name, Text(plain(entry.text or ranges_text(entry)), style="bold"))
+        table.add_row(MEASURES[entry.metric].name, Text(plain(claim(entry)), style="bold"))
     return table
 
 
@@ -74,7 +75,7 @@ def _arms(summary: Summary) -> Table:
     table = _table("arm", "bits", "weights", "KV tokens", "kernel", "engine")
     for arm in summary.arms.values():
         weights = MISSING if arm.weights_gib is None else f"{number(arm.weights_gib)} GiB"
-        engine = " ".join(filter(None, (arm.engine, arm.engine_version)))
+        engine = " ".join(filter(None, (arm.engine, short_version(arm.engine_version))))
         parts = (
             arm.arm,
             arm.weight_format,

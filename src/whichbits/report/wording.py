@@ -50,8 +50,8 @@ def count(value: int | None) -> str:
 
 
 def short_load(value: float) -> str:
-    """Return a point of the load axis: ``16``, ``5.02``."""
-    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+    """Return a point of the load axis: ``16``, ``5.0``, ``128``; more digits would claim more than is known."""
+    return f"{value:.1f}" if value < 10 and value != round(value) else f"{value:.0f}"
 
 
 def load_of(cell: CellSummary, load_unit: str) -> float | None:
@@ -98,9 +98,15 @@ def range_text(low: float | None, high: float | None) -> str:
     return f"{short_load(low)} to {short_load(high)}"
 
 
-def ranges_text(recommendation: Recommendation) -> str:
-    """Return all ranges in one line: ``w4a8 up to 5, fp16 from 5``."""
-    return ", ".join(f"{arm} {range_text(low, high)}" for arm, low, high in recommendation.ranges)
+def claim(recommendation: Recommendation) -> str:
+    """Return the answer for one metric in words, without the metric's name, which stands beside it."""
+    name, separator, words = recommendation.text.partition(": ")
+    return words if separator else name
+
+
+def short_version(version: str | None) -> str | None:
+    """Return a version without its build: ``2026.4.1.0-3408-ab01d1`` is ``2026.4.1.0``."""
+    return None if version is None else version.partition("-")[0]
 
 
 def duration(seconds: float | None) -> str:

@@ -25,14 +25,14 @@ class RunningServer:
     log: Path
 
     def get(self, path: str) -> bytes:
-        with urlopen(self.url + path) as answer:
+        with urlopen(self.url + path) as answer:  # noqa: S310 - our own loopback server
             body: bytes = answer.read()
             return body
 
     def post(self, path: str, **body: Any) -> tuple[int, Any]:
-        request = Request(self.url + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
+        request = Request(self.url + path, json.dumps(body).encode())  # noqa: S310 - our own loopback server
         try:
-            with urlopen(request) as answer:
+            with urlopen(request) as answer:  # noqa: S310 - as above
                 return answer.status, json.load(answer)
         except HTTPError as error:
             with error:

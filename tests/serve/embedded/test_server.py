@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ def server(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield running
 
 
-async def events(server: RunningServer, path: str = "/v1/completions", **body: Any) -> AsyncIterator[Any]:
+async def events(server: RunningServer, body: dict[str, Any], path: str = "/v1/completions") -> AsyncGenerator[Any]:
     """The events of one stream; the last is the text [DONE]."""
     async with (
         aiohttp.ClientSession() as session,
@@ -104,7 +104,7 @@ def test_logprobs_of_greedy_tokens_are_those_of_likely_tokens(server: RunningSer
 async def test_every_event_of_a_stream_says_how_far_it_is(server: RunningServer) -> None:
     options = {"include_usage": True, "continuous_usage_stats": True}
     body = {"max_tokens": 20, "ignore_eos": True, "return_token_ids": True, "stream_options": options}
-    *chunks, total, done = [event async for event in events(server, prompt=PROMPT, **body)]
+    *chunks, total, done = [event async for event in events(server, {"prompt": PROMPT} | body)]
 
     counts = [chunk["usage"]["completion_tokens"] for chunk in chunks]
     assert counts == list(range(1, 21))
@@ -117,7 +117,7 @@ async def test_every_event_of_a_stream_says_how_far_it_is(server: RunningServer)
 async def test_streamed_text_is_the_whole_text(server: RunningServer) -> None:
     body = {"max_tokens": 60, "temperature": 0, "ignore_eos": True}
     whole = server.complete(PROMPT, **body)["choices"][0]["text"]
-    *chunks, _ = [event async for event in events(server, prompt=PROMPT, **body)]
+    *chunks, _ = [event async for event in events(server, {"prompt": PROMPT} | body)]
 
     assert "".join(chunk["choices"][0]["text"] for chunk in chunks) == whole
 
@@ -126,7 +126,7 @@ async def test_a_chat_uses_the_template_and_opens_with_a_role(server: RunningSer
     messages = [{"role": "user", "content": "hi"}]
     _, prompt = server.post("/tokenize", messages=messages)
     body = {"messages": messages, "max_tokens": 4, "temperature": 0, "ignore_eos": True}
-    opening, *chunks, _ = [event async for event in events(server, "/v1/chat/completions", **body)]
+    opening, *chunks, _ = [event async for event in events(server, body, "/v1/chat/completions")]
     _, answer = server.post("/v1/chat/completions", **body)
 
     assert opening["choices"][0]["delta"] == {"role": "assistant", "content": ""}
@@ -143,7 +143,7 @@ async def test_books_balance_over_parallel_streams(server: RunningServer) -> Non
 
     async def count(length: int) -> int:
         body = {"prompt": PROMPT[: 1 + length % 7], "max_tokens": length, "ignore_eos": True}
-        return len([event async for event in events(server, **body)]) - 1
+        return len([event async for event in events(server, body)]) - 1
 
     counted = await asyncio.gather(*(count(length) for length in lengths))
 
@@ -155,10 +155,10 @@ async def test_books_balance_over_parallel_streams(server: RunningServer) -> Non
 
 async def test_a_client_that_leaves_frees_its_sequence(server: RunningServer) -> None:
     aborted = server.metric("request_success_total", finished_reason="abort")
-    stream = events(server, prompt=PROMPT, max_tokens=CONTEXT - len(PROMPT), ignore_eos=True)
+    stream = events(server, {"prompt": PROMPT, "max_tokens": CONTEXT - len(PROMPT), "ignore_eos": True})
     await anext(stream)
     refused = await asyncio.to_thread(server.post, "/reset_prefix_cache")
-    await stream.aclose()  # type: ignore[attr-defined]
+    await stream.aclose()
 
     assert refused[1]["success"] is False
     assert eventually(lambda: server.metric("request_success_total", finished_reason="abort") == aborted + 1)

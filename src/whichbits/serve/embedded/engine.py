@@ -3,6 +3,7 @@
 import gc
 import os
 import select
+import signal
 import socket
 import sys
 import time
@@ -107,10 +108,8 @@ class Engine:
 
     def _obey(self, command: ToEngine) -> None:
         match command:
-            case Add(sequence, prompt, sampling):
-                tensor = openvino.Tensor(np.array([prompt], dtype=np.int64))
-                config = generation_config(sampling, self._end)
-                self._handles[sequence] = self._pipeline.add_request(sequence, tensor, config)
+            case Add():
+                self._add(command)
             case Cancel(sequence):
                 handle = self._handles.pop(sequence, None)
                 if handle is not None:
@@ -118,6 +117,16 @@ class Engine:
                     self._cancelled = True  # its blocks come back with the next step
             case ResetPrefixCache():
                 self._connection.send(self._reset())
+
+    def _add(self, request: Add) -> None:
+        prompt = openvino.Tensor(np.array([request.prompt], dtype=np.int64))
+        config = generation_config(request.sampling, self._end)
+        try:
+            handle = self._pipeline.add_request(request.sequence, prompt, config)
+        except RuntimeError as refusal:  # what OpenVINO refuses in one request must not end the others
+            self._connection.send(Output(request.sequence, [], None, "abort", " ".join(str(refusal).split())))
+        else:
+            self._handles[request.sequence] = handle
 
     def _step(self) -> Step:
         started = time.monotonic()
@@ -196,7 +205,7 @@ def main(descriptor: int, settings: EngineSettings) -> int:
         engine = Engine(settings, connection)
         engine.make_ready()
         engine.run()
-    except EOFError:
+    except (EOFError, ConnectionError):  # the HTTP process is gone
         return 0
     except Exception as error:  # noqa: BLE001 - whatever ended the engine is logged and told, then the process ends
         cause = f"{type(error).__name__}: {' '.join(str(error).split())}"
@@ -207,6 +216,8 @@ def main(descriptor: int, settings: EngineSettings) -> int:
 
 
 if __name__ == "__main__":
+    # Ctrl-C reaches the whole process group; the HTTP process decides when the engine ends.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     # OpenVINO prints the compiled model's real properties at this level; facts are read from there.
     os.environ["OPENVINO_LOG_LEVEL"] = "3"
     sys.exit(main(int(sys.argv[1]), msgspec.json.decode(sys.argv[2], type=EngineSettings)))

@@ -81,10 +81,12 @@ def _announced(log_text: str) -> Iterator[tuple[str, Fact]]:
 
 
 def _compiled(log_text: str) -> Iterator[tuple[str, Fact]]:
-    _, _, dump = log_text.partition(_COMPILED)
+    # The first dump of a first start is of the conversion from GGUF; the server's own is the last.
+    _, _, dump = log_text.rpartition(_COMPILED)
     for line in dump.splitlines()[1:]:
-        key, separator, value = line.strip().partition(": ")
+        key, separator, value = line.partition(":")
         if not line.startswith("  ") or not separator:
             return
+        key, value = key.strip(), value.strip()
         if key in _COMPILED_KEYS:
             yield _COMPILED_KEYS[key], Fact(int(value) if value.isdigit() else value, _SOURCE, line.strip())

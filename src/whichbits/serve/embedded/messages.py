@@ -103,7 +103,7 @@ class Died(msgspec.Struct, frozen=True, tag=True, array_like=True):
 
 
 ToEngine = Add | Cancel | ResetPrefixCache
-FromEngine = Ready | Step | ResetDone | Died
+FromEngine = Ready | Step | Output | ResetDone | Died
 
 _encode = msgspec.msgpack.Encoder().encode
 decode_to_engine = msgspec.msgpack.Decoder(ToEngine).decode

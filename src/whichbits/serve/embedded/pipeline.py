@@ -76,7 +76,6 @@ def generation_config(sampling: Sampling, end: int | None) -> Any:
     config = genai.GenerationConfig()
     config.max_new_tokens = sampling.max_tokens
     config.min_new_tokens = sampling.min_tokens
-    config.ignore_eos = sampling.ignore_eos
     config.repetition_penalty = sampling.repetition_penalty
     config.presence_penalty = sampling.presence_penalty
     config.frequency_penalty = sampling.frequency_penalty
@@ -90,10 +89,10 @@ def generation_config(sampling: Sampling, end: int | None) -> Any:
         config.rng_seed = sampling.seed if sampling.seed is not None else time.monotonic_ns() % 2**31
     if sampling.logprobs:
         config.logprobs = 1
-    if end is not None:
-        config.eos_token_id = end
-    ends = set() if sampling.ignore_eos or end is None else {end}
-    config.stop_token_ids = ends | set(sampling.stop_token_ids)
+    ends = {end} - {None} if not sampling.ignore_eos else set()
+    stops = ends | set(sampling.stop_token_ids)
+    config.stop_token_ids = stops
+    config.ignore_eos = not stops  # OpenVINO would ignore every stop token, not only the model's own
     return config
 
 
