@@ -120,6 +120,16 @@ def unbalanced_books(observed: Observed) -> Iterator[Finding]:
             yield Finding("observed", "books_disagree", text, _evidence([cell]))
 
 
+def unverified_resets(observed: Observed) -> Iterator[Finding]:
+    """Name the cells that were to be cold, and were not shown to be."""
+    doubtful = {cell.cell: cell.cache_state or "" for cell in observed.manifest.cells}
+    for cell in observed.done:
+        state = doubtful.get(cell.cell, "")
+        if state.startswith("unverified"):
+            text = f"{_place(cell)}: the prefix cache was not shown to be empty ({state})."
+            yield Finding("observed", "cache_reset_unverified", text, _evidence([cell]))
+
+
 def unknown_cache(observed: Observed) -> Iterator[Finding]:
     """Say where nobody knows how much of the prompts came from a cache."""
     unknown = [cell for cell in observed.done if cell.prefix_hit_rate is None]
@@ -165,6 +175,7 @@ CHECKS: tuple[Check, ...] = (
     client_limits,
     unequal_work,
     unbalanced_books,
+    unverified_resets,
     unknown_cache,
     thin_tails,
     idle_activation_quantization,

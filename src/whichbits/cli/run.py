@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,34 +11,29 @@ from typing import Annotated
 import uvloop
 from cyclopts import Parameter
 from rich.console import Console
+from rich.text import Text
 
 from whichbits.cli.outcome import exit_code
+from whichbits.cli.task import Task, read_task
 from whichbits.conduct.estimate import study_seconds
-from whichbits.conduct.events import Progress
+from whichbits.conduct.events import Notice, Progress
 from whichbits.conduct.host import host_facts, tool_versions
-from whichbits.conduct.order import Visit, pending, visits
+from whichbits.conduct.order import Visit, visits
+from whichbits.conduct.secrets import recordable
 from whichbits.conduct.session import Stage, conduct
 from whichbits.conduct.stopping import stop_on_signals
-from whichbits.errors import ArmMismatch, ServerNotReady, WhichbitsError
+from whichbits.errors import BadInput, ServerNotReady, WhichbitsError
 from whichbits.record.run import Run
 from whichbits.record.schema import SCHEMA_VERSION, Manifest
 from whichbits.record.writer import RunWriter
+from whichbits.report.error import print_error
 from whichbits.report.live import listener
 from whichbits.report.plan import show_plan
 from whichbits.report.rebuild import rebuild_reports
-from whichbits.study.model import Study
-from whichbits.study.read import quickstart, read_study
+from whichbits.serve.engine import engine
+from whichbits.study.model import Arm, Study
 
 Switch = Annotated[bool, Parameter(negative=())]
-
-
-@dataclass(frozen=True)
-class Task:
-    """A study, what of it is left to do, and the run to go on with, if there is one."""
-
-    study: Study
-    visits: tuple[Visit, ...]
-    folder: Path | None
 
 
 def run(
@@ -59,34 +55,54 @@ def run(
         json: Print summary.json on stdout, everything else on stderr.
         plain: Print progress as plain lines, even on a terminal.
     """
-    task = _task(study, resume)
-    estimate_s = study_seconds(task.study, task.visits)
+    task = read_task(study, resume)
     if dry_run:
         show_plan(task.study, task.visits, Console(stderr=json))
         return 0
-    writer = RunWriter.reopen(task.folder) if task.folder else _new_run(task.study, output)
+    if task.folder is not None and not task.visits:
+        _say(f"Nothing is left to do: every cell of {task.folder} is done.")
+        return _answer(task.folder, task.study, Ended(), json=json)
     with listener(plain_lines=plain or None) as listen:
-        ended = uvloop.run(_conduct(task, writer, listen, estimate_s))
-    summary = rebuild_reports(writer.folder, json_to_stdout=json)
-    if ended.mismatch is not None:
-        raise ended.mismatch
-    return exit_code(Run.load(writer.folder).manifest, summary, task.study, ended.failures)
+        _prepare(task.arms, listen)
+        writer = _writer(task, output)
+        stop = asyncio.Event()
+        with stop_on_signals(stop):
+            ended = uvloop.run(
+                _conduct(Stage(task.study, writer, listen, stop, _origin_ns(writer.manifest)), task.visits)
+            )
+            return _answer(writer.folder, task.study, ended, json=json)
 
 
 @dataclass(frozen=True)
-class _Ended:
+class Ended:
+    """How the serving and driving went: the servers that failed, and what ended the study early, if anything."""
+
     failures: tuple[ServerNotReady, ...] = ()
-    mismatch: WhichbitsError | None = None
+    error: WhichbitsError | None = None
 
 
-async def _conduct(task: Task, writer: RunWriter, listen: Progress, estimate_s: float) -> _Ended:
-    stop = asyncio.Event()
-    stage = Stage(task.study, writer, listen, stop, _origin_ns(writer.manifest))
-    with stop_on_signals(stop):
-        try:
-            return _Ended(failures=tuple(await conduct(stage, task.visits, estimate_s)))
-        except ArmMismatch as mismatch:
-            return _Ended(mismatch=mismatch)
+def _prepare(arms: Sequence[Arm], listen: Progress) -> None:
+    """Fetch or make all weights first: what cannot be had is known before anything is measured."""
+    listen(Notice(f"preparing the weights of {len(arms)} arms"))
+    for arm in arms:
+        engine(arm.engine).prepare(arm)
+
+
+async def _conduct(stage: Stage, left: Sequence[Visit]) -> Ended:
+    try:
+        return Ended(failures=tuple(await conduct(stage, left, study_seconds(stage.study, left))))
+    except WhichbitsError as error:
+        return Ended(error=error)
+
+
+def _answer(folder: Path, study: Study, ended: Ended, *, json: bool) -> int:
+    """Write the report, print the answer and then what went wrong, and return the exit code."""
+    summary = rebuild_reports(folder, json_to_stdout=json)
+    if ended.error is not None:
+        raise ended.error
+    for failure in ended.failures:
+        print_error(failure, Console(stderr=True))
+    return exit_code(Run.load(folder).manifest, summary, study, ended.failures)
 
 
 def _origin_ns(manifest: Manifest) -> int:
@@ -94,28 +110,34 @@ def _origin_ns(manifest: Manifest) -> int:
     return time.monotonic_ns() - (time.time_ns() - manifest.origin_unix_ns)
 
 
-def _task(study: Path | None, resume: Path | None) -> Task:
-    folder = resume or (study if study is not None and study.is_dir() else None)
-    if folder is None:
-        asked = quickstart() if study is None else read_study(study)
-        return Task(asked, visits(asked), None)
-    manifest = Run.load(folder).manifest
-    asked = Study.model_validate(manifest.study)
-    done = {cell.cell for cell in manifest.cells if cell.state == "done"}
-    return Task(asked, pending(visits(asked), done), folder)
+def _writer(task: Task, output: Path | None) -> RunWriter:
+    if task.folder is not None:
+        return RunWriter.reopen(task.folder)
+    parent = output or Path(task.study.output)
+    try:
+        return RunWriter.create(parent, _manifest(task.study))
+    except OSError as error:
+        raise BadInput(
+            "output_unwritable",
+            f"no run folder can be made in {parent}: {error.strerror}",
+            why="the folder is read-only, full, a file, or belongs to somebody else",
+            fix="name another folder with --output",
+        ) from error
 
 
-def _new_run(study: Study, output: Path | None) -> RunWriter:
-    now = datetime.now(UTC).astimezone()
-    manifest = Manifest(
+def _manifest(study: Study) -> Manifest:
+    return Manifest(
         schema_version=SCHEMA_VERSION,
         source="measured",
         name=study.name,
-        study=study.model_dump(mode="json"),
-        created=now.isoformat(timespec="seconds"),
+        study=recordable(study),
+        created=datetime.now(UTC).astimezone().isoformat(timespec="seconds"),
         origin_unix_ns=time.time_ns(),
         host=host_facts(),
         tools=tool_versions(),
         cells=tuple(cell for visit in visits(study) for cell in visit.cells),
     )
-    return RunWriter.create(output or Path(study.output), manifest)
+
+
+def _say(text: str) -> None:
+    Console(stderr=True).print(Text(text), soft_wrap=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from whichbits.conduct.addresses import targets
+from whichbits.conduct.alive import cause_of_death
 from whichbits.conduct.cold import make_cold
 from whichbits.conduct.events import (
     ArmReady,
@@ -25,7 +26,8 @@ from whichbits.conduct.order import Visit
 from whichbits.conduct.stopping import Stopped, unless
 from whichbits.conduct.warm import tpot_ms, warm_up
 from whichbits.drive.cell import CellCapture, drive_cell
-from whichbits.errors import ArmMismatch, ServerNotReady
+from whichbits.drive.cell import Progress as CellListener
+from whichbits.errors import ArmMismatch, ServerNotReady, WhichbitsError
 from whichbits.record.schema import ArmRecord, Cell
 from whichbits.record.scrapes import Phase, Scrape
 from whichbits.record.writer import RunWriter
@@ -57,16 +59,15 @@ async def conduct(stage: Stage, visits: Sequence[Visit], estimate_s: float | Non
     cells = tuple(cell for visit in visits for cell in visit.cells)
     stage.listen(StudyStarted(cells, tuple(stage.study.arms), estimate_s))
     failures: list[ServerNotReady] = []
+    interrupted = False
     try:
         for visit in visits:
-            if stage.stop.is_set():
-                break
             await _visit_or_skip(stage, visit, failures)
     except Stopped:
-        pass
+        interrupted = True
     finally:
-        stage.writer.finish(interrupted=stage.stop.is_set())
-        stage.listen(StudyFinished(stage.stop.is_set()))
+        stage.writer.finish(interrupted=interrupted)
+        stage.listen(StudyFinished(interrupted))
     return failures
 
 
@@ -74,18 +75,28 @@ async def _visit_or_skip(stage: Stage, visit: Visit, failures: list[ServerNotRea
     try:
         await _visit(stage, visit)
     except ServerNotReady as failure:
-        failures.append(failure)
-        stage.listen(Notice(f"{visit.arm}: {failure.what} Its cells are skipped."))
-        _skip(stage.writer, visit, failure.what)
+        reason = _in_one_line(failure)
+        failures.append(_named(visit.arm, failure))
+        stage.listen(Notice(f"{visit.arm}: {reason}; its other cells are skipped"))
+        _skip(stage.writer, visit, reason)
     except ArmMismatch as mismatch:
-        _skip(stage.writer, visit, mismatch.what)
+        _skip(stage.writer, visit, _in_one_line(mismatch))
         raise
 
 
+def _in_one_line(error: WhichbitsError) -> str:
+    return " ".join(f"{error.what.rstrip('.')}: {error.why.rstrip('.')}".split())
+
+
+def _named(arm: str, failure: ServerNotReady) -> ServerNotReady:
+    return ServerNotReady(failure.code, f"{arm}: {failure.what}", why=failure.why, fix=failure.fix)
+
+
 def _skip(writer: RunWriter, visit: Visit, reason: str) -> None:
-    finished = {cell.cell for cell in writer.manifest.cells if cell.state == "done"}
+    """Give up the visit's cells that hold no requests; a cell that the failure cut short keeps its own."""
+    empty = {cell.cell for cell in writer.manifest.cells if cell.state in ("planned", "skipped")}
     for cell in visit.cells:
-        if cell.cell not in finished:
+        if cell.cell in empty:
             writer.cell(replace(cell, state="skipped", notes=(reason,)), ())
 
 
@@ -97,38 +108,62 @@ async def _visit(stage: Stage, visit: Visit) -> None:
         running = await unless(stage.stop, servers.enter_async_context(serving))
         stage.writer.arm(running.record)
         stage.listen(ArmReady(visit.arm, running.ready_seconds, _facts_line(running.record)))
-        stage.listen(WarmingUp(visit.arm))
-        medians = await unless(stage.stop, warm_up(study, running))
-        stage.writer.arm(replace(running.record, warm_up_tpot_ms=medians))
-        for cell in visit.cells:
-            if stage.stop.is_set():
-                break
-            await _drive(stage, cell, running)
+        try:
+            await _warm(stage, running)
+            for cell in visit.cells:
+                await _drive(stage, cell, running)
+        except ServerNotReady as failure:
+            # What a client sees of a dying server says less than the server's log.
+            raise (await cause_of_death(running) or failure) from failure
+
+
+async def _warm(stage: Stage, running: RunningArm) -> None:
+    stage.listen(WarmingUp(running.record.arm))
+    medians = await unless(stage.stop, warm_up(stage.study, running))
+    stage.writer.arm(replace(running.record, warm_up_tpot_ms=medians))
 
 
 async def _drive(stage: Stage, cell: Cell, running: RunningArm) -> None:
     load = Load(concurrency=cell.concurrency, request_rate=cell.request_rate)
     planned = plan_cell(stage.study, load, cell.repeat)
-    cache_state = await make_cold(stage.study.cache, running.replicas)
+    cache_state = await unless(stage.stop, make_cold(stage.study.cache, running.replicas))
+    if stage.study.cache == "warm":
+        await unless(stage.stop, drive_cell(targets(running), planned, load, stage.study.limits, stage.origin_ns))
+    await unless(stage.stop, _scrape(stage, running, cell, "before"))
     stage.listen(CellStarted(cell, len(planned)))
-    await _scrape(stage, running, cell, "before")
+    capture = await drive_cell(
+        targets(running),
+        planned,
+        load,
+        stage.study.limits,
+        stage.origin_ns,
+        progress=_cell_progress(stage, len(planned)),
+        stop=stage.stop,
+    )
+    ended = _ended(cell, capture, cache_state)
+    death = None if capture.cancelled or not ended.failed else await cause_of_death(running)
+    if death is not None:
+        ended = replace(ended, state="interrupted", notes=(_in_one_line(death),))
+    stage.writer.cell(ended, capture.records)
+    stage.listen(CellFinished(ended, _median_tpot_ms(capture), _output_tokens_per_s(capture)))
+    if death is not None:
+        raise death
+    if capture.cancelled:
+        raise Stopped
+    await _scrape(stage, running, cell, "after")
+
+
+def _cell_progress(stage: Stage, requests: int) -> CellListener:
     began_ns = time.monotonic_ns()
 
     def progress(sent: int, finished: int, failed: int, chunks: int) -> None:  # noqa: ARG001 - drive's Protocol
         elapsed_s = (time.monotonic_ns() - began_ns) / 1e9
-        stage.listen(CellProgress(finished, failed, len(planned), chunks, elapsed_s))
+        stage.listen(CellProgress(finished, failed, requests, chunks, elapsed_s))
 
-    capture = await drive_cell(
-        targets(running), planned, load, stage.study.limits, stage.origin_ns, progress=progress, stop=stage.stop
-    )
-    done = _finished(cell, capture, cache_state)
-    stage.writer.cell(done, capture.records)
-    stage.listen(CellFinished(done, _median_tpot_ms(capture), _output_tokens_per_s(capture)))
-    running.raise_if_dead()
-    await _scrape(stage, running, cell, "after")
+    return progress
 
 
-def _finished(cell: Cell, capture: CellCapture, cache_state: str) -> Cell:
+def _ended(cell: Cell, capture: CellCapture, cache_state: str) -> Cell:
     return replace(
         cell,
         state="interrupted" if capture.cancelled else "done",

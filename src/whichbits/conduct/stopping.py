@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
+_CAUGHT = (signal.SIGINT, signal.SIGTERM)
+
 
 class Stopped(Exception):  # noqa: N818 - an event, not an error
     """The user asked to stop while something else was awaited."""
@@ -15,20 +17,34 @@ class Stopped(Exception):  # noqa: N818 - an event, not an error
 
 @contextmanager
 def stop_on_signals(stop: asyncio.Event) -> Iterator[None]:
-    """Set ``stop`` on SIGINT and SIGTERM while the block runs; the running loop must be the caller's."""
-    loop = asyncio.get_running_loop()
-    caught = (signal.SIGINT, signal.SIGTERM)
-    for number in caught:
-        loop.add_signal_handler(number, stop.set)
+    """Set ``stop`` on SIGINT and SIGTERM while the block runs; the loop that waits for it may come and go within.
+
+    Further signals change nothing: an impatient second Ctrl-C costs neither the record nor the report.
+    """
+
+    def caught(*_: object) -> None:
+        try:
+            # Threadsafe, because only that wakes a loop that is waiting for its sockets.
+            asyncio.get_running_loop().call_soon_threadsafe(stop.set)
+        except RuntimeError:  # no loop runs: nobody is to be woken
+            stop.set()
+
+    before = {number: signal.signal(number, caught) for number in _CAUGHT}
     try:
         yield
     finally:
-        for number in caught:
-            loop.remove_signal_handler(number)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 async def unless(stop: asyncio.Event, work: Coroutine[Any, Any, Result]) -> Result:
-    """Return what ``work`` returns; if ``stop`` is set first, cancel it, wait for its end and raise Stopped."""
+    """Return what ``work`` returns; if ``stop`` is set first, cancel it, wait for its end and raise Stopped.
+
+    With ``stop`` already set, ``work`` is not begun.
+    """
+    if stop.is_set():
+        work.close()
+        raise Stopped
     task = asyncio.ensure_future(work)
     stopping = asyncio.ensure_future(stop.wait())
     try:

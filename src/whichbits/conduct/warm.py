@@ -4,7 +4,7 @@ import time
 from statistics import median
 
 from whichbits.conduct.addresses import targets
-from whichbits.drive.cell import drive_cell
+from whichbits.drive.cell import CellCapture, drive_cell
 from whichbits.errors import ServerNotReady
 from whichbits.record.schema import RequestRecord
 from whichbits.serve.arm import RunningArm
@@ -13,11 +13,14 @@ from whichbits.traffic.plan import plan_warm_up
 
 
 async def warm_up(study: Study, running: RunningArm) -> tuple[float, ...]:
-    """Send rounds of the study's own traffic until two rounds' median TPOT agree; return those medians in ms."""
+    """Send rounds of the study's own traffic until two rounds' median pace agree; return those medians in ms.
+
+    The pace is TPOT, or TTFT where answers have a single token. Raises ServerNotReady if a round has no good answer.
+    """
     rule = study.warm_up
     medians: list[float] = []
-    for round_number in range(max(2, rule.at_most_requests // rule.at_least_requests)):
-        medians.append(await _round_tpot_ms(study, running, round_number))
+    for round_number in range(max(1, rule.at_most_requests // rule.at_least_requests)):
+        medians.append(await _round_ms(study, running, round_number))
         if _stable(medians, rule.stable_within):
             break
     return tuple(medians)
@@ -30,7 +33,7 @@ def _stable(medians: list[float], within: float) -> bool:
     return abs(now - before) <= within * before
 
 
-async def _round_tpot_ms(study: Study, running: RunningArm, round_number: int) -> float:
+async def _round_ms(study: Study, running: RunningArm, round_number: int) -> float:
     capture = await drive_cell(
         targets(running),
         plan_warm_up(study, round_number),
@@ -38,16 +41,21 @@ async def _round_tpot_ms(study: Study, running: RunningArm, round_number: int) -
         study.limits,
         time.monotonic_ns(),
     )
-    times = [tpot for record in capture.records if (tpot := tpot_ms(record)) is not None]
-    if not times:
-        failed = next((record for record in capture.records if record.error), None)
-        raise ServerNotReady(
-            "warm_up_failed",
-            f"No warm-up request of arm '{running.record.arm}' succeeded: {failed.error if failed else 'no answer'}.",
-            why="The server answers its health check but refuses or drops completions.",
-            fix=f"Look at its log: {running.record.replicas[0].log}.",
-        )
-    return median(times)
+    good = [record for record in capture.records if record.succeeded]
+    if not good:
+        raise _refused(running, capture)
+    steps = [tpot for record in good if (tpot := tpot_ms(record)) is not None]
+    return median(steps or [_ttft_ms(record) for record in good])
+
+
+def _refused(running: RunningArm, capture: CellCapture) -> ServerNotReady:
+    failed = next((record for record in capture.records if record.error), None)
+    return ServerNotReady(
+        "warm_up_failed",
+        f"no warm-up request succeeded: {failed.error if failed else 'no answer'}",
+        why="the server answers its health check but refuses or drops completions",
+        fix=f"look at its log: {running.replicas[0].process.log}",
+    )
 
 
 def tpot_ms(record: RequestRecord) -> float | None:
@@ -56,3 +64,8 @@ def tpot_ms(record: RequestRecord) -> float | None:
     if not record.succeeded or tokens < 2:
         return None
     return (record.chunk_ns[-1] - record.chunk_ns[0]) / (tokens - 1) / 1e6
+
+
+def _ttft_ms(record: RequestRecord) -> float:
+    """Return the time to the first token of a good request in ms."""
+    return (record.chunk_ns[0] - record.scheduled_ns) / 1e6

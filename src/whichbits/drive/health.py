@@ -6,6 +6,7 @@ first token.
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -130,15 +131,20 @@ def _lag_limits(measures: _Measures) -> list[tuple[ClientVerdict, str]]:
         ("sends", measures.send_lag_ms, "median TTFT", measures.ttft_ms),
     )
     return [
-        (_verdict(lag / blurred, SUSPECT_LAG_SHARE, LIMITED_LAG_SHARE), _lag_reason(who, lag, what, blurred))
+        (_verdict(_share(lag, blurred), SUSPECT_LAG_SHARE, LIMITED_LAG_SHARE), _lag_reason(who, lag, what, blurred))
         for who, lag, what, blurred in pairs
         if lag is not None and blurred is not None and lag > max(LAG_FLOOR_MS, SUSPECT_LAG_SHARE * blurred)
     ]
 
 
+def _share(lag_ms: float, blurred_ms: float) -> float:
+    """Return infinity where whole answers came in single reads: nothing between their chunks was resolved."""
+    return lag_ms / blurred_ms if blurred_ms else math.inf
+
+
 def _lag_reason(who: str, lag_ms: float, what: str, blurred_ms: float) -> str:
     return (
-        f"{who}: p99 lag {lag_ms:.1f} ms is {lag_ms / blurred_ms:.0%} of the {what} ({blurred_ms:.1f} ms); "
+        f"{who}: p99 lag {lag_ms:.1f} ms is {_share(lag_ms, blurred_ms):.0%} of the {what} ({blurred_ms:.1f} ms); "
         f"suspect above {SUSPECT_LAG_SHARE:.0%}, limited above {LIMITED_LAG_SHARE:.0%}"
     )
 

@@ -158,7 +158,9 @@ class Study(Strict):
         default=(1000, 30000), description="Prompts draw from this range, its end excluded."
     )
     warm_up: WarmUp = Field(default=WarmUp(), description="What comes before an arm is measured.")
-    cache: CachePolicy = Field(default="salt", description="How a cell is kept cold, or 'warm'.")
+    cache: CachePolicy = Field(
+        default="salt", description="How a cell is kept cold; 'warm' sends its prompts once before it."
+    )
     slo: Slo | None = Field(default=None, description="What a good request is; without it, no goodput.")
     limits: Limits = Field(default=Limits(), description="How long to wait, and how many failures to bear.")
     output: str = Field(default="runs", description="Folder for run folders.")
