@@ -76,7 +76,7 @@ async def _visit_or_skip(stage: Stage, visit: Visit, failures: list[ServerNotRea
         await _visit(stage, visit)
     except ServerNotReady as failure:
         reason = _in_one_line(failure)
-        failures.append(_named(visit.arm, failure))
+        failures.append(failure.about(visit.arm))
         stage.listen(Notice(f"{visit.arm}: {reason}; its other cells are skipped"))
         _skip(stage.writer, visit, reason)
     except ArmMismatch as mismatch:
@@ -86,10 +86,6 @@ async def _visit_or_skip(stage: Stage, visit: Visit, failures: list[ServerNotRea
 
 def _in_one_line(error: WhichbitsError) -> str:
     return " ".join(f"{error.what.rstrip('.')}: {error.why.rstrip('.')}".split())
-
-
-def _named(arm: str, failure: ServerNotReady) -> ServerNotReady:
-    return ServerNotReady(failure.code, f"{arm}: {failure.what}", why=failure.why, fix=failure.fix)
 
 
 def _skip(writer: RunWriter, visit: Visit, reason: str) -> None:
