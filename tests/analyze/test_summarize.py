@@ -145,7 +145,7 @@ IDLE = {"activation_quantization_effective": Fact(value=False, source="server lo
             "cache_reset_unverified",
             "0 answered 404",
         ),
-        (TWO_ARMS["w4a16"], "crossover", "odd is better at the lowest load, even at the highest"),
+        (TWO_ARMS["w4a16"], "crossover", "even passes odd at 16"),
         (TWO_ARMS["bf16"], "thin_tails", "4 of 4 cells"),
     ],
 )
