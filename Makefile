@@ -27,8 +27,9 @@ format: .venv/dev.stamp  ## let ruff format and mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-schema: .venv/dev.stamp  ## write docs/study.schema.json anew
+schema: .venv/dev.stamp  ## write the study file's schema and tables in docs/ anew
 	$(BIN)/python -m whichbits.study.schema > docs/study.schema.json
+	$(BIN)/python -m whichbits.study.reference docs/study.md
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

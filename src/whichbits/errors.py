@@ -4,6 +4,8 @@ A message has three parts (what happened, why it usually does, what to do) and a
 explains. Nothing here ever reaches a user as a traceback.
 """
 
+from typing import Self
+
 
 class WhichbitsError(Exception):
     """The family that the command line catches; ``exit_code`` becomes the process's."""
@@ -17,6 +19,10 @@ class WhichbitsError(Exception):
         self.what = what
         self.why = why
         self.fix = fix
+
+    def about(self, subject: str) -> Self:
+        """Return the same error, saying whom it concerns."""
+        return type(self)(self.code, f"{subject}: {self.what}", why=self.why, fix=self.fix)
 
     def __str__(self) -> str:
         """Return the message as a person reads it."""

@@ -140,7 +140,12 @@ IDLE = {"activation_quantization_effective": Fact(value=False, source="server lo
             "activation_quantization_ineffective",
             "odd",
         ),
-        (TWO_ARMS["w4a16"], "crossover", "odd is better at the lowest load, even at the highest"),
+        (
+            replace(TWO_ARMS["bf16"], cache_state="unverified: 0 answered 404"),
+            "cache_reset_unverified",
+            "0 answered 404",
+        ),
+        (TWO_ARMS["w4a16"], "crossover", "even passes odd at 16"),
         (TWO_ARMS["bf16"], "thin_tails", "4 of 4 cells"),
     ],
 )

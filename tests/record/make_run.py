@@ -38,6 +38,7 @@ class SyntheticArm:
     tpot_ms: Callable[[float], float]
     ttft_ms: Callable[[float], float] = PowerLaw(20.0)
     weight_format: str = "bf16"
+    cache_state: str = "salted"
     prompt_tokens: int = 100
     cached_tokens: int | None = 0
     output_tokens: int = 11
@@ -123,7 +124,12 @@ def cell_records(arm: SyntheticArm, streams: int, requests: int, start_ns: int) 
     return records
 
 
-def ended(cell: Cell, records: Sequence[RequestRecord], verdict: ClientVerdict = "client_ok") -> Cell:
+def ended(
+    cell: Cell,
+    records: Sequence[RequestRecord],
+    verdict: ClientVerdict = "client_ok",
+    cache_state: str = "salted",
+) -> Cell:
     return replace(
         cell,
         state="done",
@@ -132,7 +138,7 @@ def ended(cell: Cell, records: Sequence[RequestRecord], verdict: ClientVerdict =
         started_ns=min(one.scheduled_ns for one in records),
         finished_ns=max(one.finished_ns or 0 for one in records),
         client=ClientHealth(verdict, (), 1.0, 1.0, 0.2, 0.0),
-        cache_state="cold",
+        cache_state=cache_state,
     )
 
 
@@ -164,7 +170,7 @@ def make_run(
 def _write_cell(writer: RunWriter, cell: Cell, arm: SyntheticArm, per_stream: int) -> None:
     streams, start_ns = cell.concurrency or 1, cell.cell * 1_000_000 * MS
     records = cell_records(arm, streams, streams * per_stream, start_ns)
-    done = ended(cell, records, arm.client)
+    done = ended(cell, records, arm.client, arm.cache_state)
     writer.scrape(Scrape(cell.arm, "0", cell.cell, "before", start_ns, counters(())))
     writer.cell(done, records)
     writer.scrape(Scrape(cell.arm, "0", cell.cell, "after", done.finished_ns or 0, counters(records)))

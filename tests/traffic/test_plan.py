@@ -41,12 +41,6 @@ def test_cells_share_no_prompt_but_repeats_share_their_lengths() -> None:
     assert [len(request.prompt) for request in first] == [len(request.prompt) for request in second]
 
 
-def test_a_warm_cache_repeats_its_prompts() -> None:
-    warm = study(cache="warm")
-
-    assert plan_cell(warm, Load(concurrency=4), 0) == plan_cell(warm, Load(concurrency=4), 1)
-
-
 @pytest.mark.parametrize("load", [1, 4, 16, 32])
 def test_chat_keeps_the_asked_means_in_cells_of_any_size(load: int) -> None:
     requests = plan_cell(quickstart(), Load(concurrency=load), 0)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from whichbits.analyze.books import Imbalance
-from whichbits.analyze.load_curves import METRICS
+from whichbits.analyze.load_curves import METRICS, load_words
 from whichbits.analyze.summary import CellSummary, Crossover, Finding
 from whichbits.record.schema import Manifest
 
@@ -35,19 +35,18 @@ def findings(observed: Observed) -> tuple[Finding, ...]:
 
 
 def crossings(observed: Observed) -> Iterator[Finding]:
-    """Name the loads at which the better arm changes."""
+    """Name, for each metric, the pairs that trade places and the loads at which they do."""
     unit = {"concurrency": "concurrent requests", "request_rate": "requests/s"}
-    for crossover in observed.crossovers:
-        if crossover.verdict == "crosses":
-            at = " and ".join(f"{crossing.load:.2g}" for crossing in crossover.crossings)
+    for metric, measured in METRICS.items():
+        compared = [crossover for crossover in observed.crossovers if crossover.metric == metric]
+        crossing = [crossover for crossover in compared if crossover.verdict == "crosses"]
+        if crossing:
+            pairs = "; ".join(_crossing_pair(crossover) for crossover in crossing)
             text = (
-                f"{' and '.join(crossover.arms)} cross in {METRICS[crossover.metric].name} at {at} "
-                f"{unit[crossover.load_unit]}: {crossover.leader_low_load} is better at the lowest load, "
-                f"{crossover.leader_high_load} at the highest."
+                f"In {measured.name}, {len(crossing)} of {len(compared)} pairs of arms trade places "
+                f"(loads in {unit[crossing[0].load_unit]}): {pairs}."
             )
-            points = zip(crossover.loads, crossover.ratios, strict=True)
-            ratios = tuple(f"load {load:g}: ratio {ratio:.3f}" for load, ratio in points)
-            yield Finding("observed", "crossover", text, ratios)
+            yield Finding("observed", "crossover", text, tuple(_ratios(crossover) for crossover in crossing))
 
 
 def without_interval(observed: Observed) -> Iterator[Finding]:
@@ -120,6 +119,16 @@ def unbalanced_books(observed: Observed) -> Iterator[Finding]:
             yield Finding("observed", "books_disagree", text, _evidence([cell]))
 
 
+def unverified_resets(observed: Observed) -> Iterator[Finding]:
+    """Name the cells that were to be cold, and were not shown to be."""
+    doubtful = {cell.cell: cell.cache_state or "" for cell in observed.manifest.cells}
+    for cell in observed.done:
+        state = doubtful.get(cell.cell, "")
+        if state.startswith("unverified"):
+            text = f"{_place(cell)}: the prefix cache was not shown to be empty ({state})."
+            yield Finding("observed", "cache_reset_unverified", text, _evidence([cell]))
+
+
 def unknown_cache(observed: Observed) -> Iterator[Finding]:
     """Say where nobody knows how much of the prompts came from a cache."""
     unknown = [cell for cell in observed.done if cell.prefix_hit_rate is None]
@@ -158,17 +167,37 @@ def idle_activation_quantization(observed: Observed) -> Iterator[Finding]:
 
 
 CHECKS: tuple[Check, ...] = (
-    crossings,
-    without_interval,
+    # What touches every number comes first, the crossings after it, what no data of this run can settle last.
     unfinished,
     failures,
-    client_limits,
-    unequal_work,
     unbalanced_books,
-    unknown_cache,
-    thin_tails,
+    unequal_work,
+    unverified_resets,
+    client_limits,
     idle_activation_quantization,
+    crossings,
+    thin_tails,
+    without_interval,
+    unknown_cache,
 )
+
+
+def _crossing_pair(crossover: Crossover) -> str:
+    *before, last = (load_words(crossing.load) for crossing in crossover.crossings)
+    if not before:
+        return f"{_other(crossover)} passes {crossover.leader_low_load} at {last}"
+    return f"{crossover.leader_low_load} and {_other(crossover)} swap at {', '.join(before)} and {last}"
+
+
+def _other(crossover: Crossover) -> str:
+    first, second = crossover.arms
+    return second if crossover.leader_low_load == first else first
+
+
+def _ratios(crossover: Crossover) -> str:
+    points = zip(crossover.loads, crossover.ratios, strict=True)
+    ratios = ", ".join(f"{ratio:.2f} at {load:g}" for load, ratio in points)
+    return f"{' / '.join(crossover.arms)}: {ratios}"
 
 
 def _load(cell: CellSummary) -> str:

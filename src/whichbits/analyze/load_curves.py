@@ -52,6 +52,13 @@ def load_of(cell: CellSummary, unit: LoadUnit) -> float | None:
     return cell.concurrency if cell.request_rate is None else None
 
 
+def load_words(load: float | None) -> str:
+    """Return a load as people say it; more than two digits would claim more than interpolation knows."""
+    if load is None:
+        return "every load"
+    return f"{load:.1f}" if load < 10 and load != round(load) else f"{load:.0f}"
+
+
 def why_unusable(cell: CellSummary) -> str | None:
     """Say why a cell must not decide between arms, or None if it may."""
     if cell.state != "done":

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from whichbits.analyze.crossover import zero_between
-from whichbits.analyze.load_curves import MARGIN, METRICS, LoadUnit, curves, load_unit, paired
+from whichbits.analyze.load_curves import MARGIN, METRICS, LoadUnit, curves, load_unit, load_words, paired
 from whichbits.analyze.summary import CellSummary, Metric, Recommendation
 from whichbits.record.timelines import Floats
 
@@ -89,11 +89,7 @@ def _text(metric: Metric, ranges: Sequence[Range], loads: Floats, unit: LoadUnit
     if len(ranges) == 1:
         return f"{name}: {ranges[0][0]} throughout (measured at {measured} {words}{missing})"
     first, *between, last = ranges
-    parts = [f"{first[0]} up to {_load(first[2])} {words}"]
-    parts += [f"{arm} from there to {_load(end)}" for arm, _, end in between]
+    parts = [f"{first[0]} up to {load_words(first[2])} {words}"]
+    parts += [f"{arm} from there to {load_words(end)}" for arm, _, end in between]
     parts.append(f"{last[0]} beyond")
     return f"{name}: {', '.join(parts)} (measured {measured}{missing})"
-
-
-def _load(load: float | None) -> str:
-    return f"{load:.1f}" if load is not None and load < 10 and load != round(load) else f"{load:.0f}"

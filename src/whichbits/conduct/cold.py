@@ -10,10 +10,11 @@ async def make_cold(policy: CachePolicy, replicas: Sequence[Replica]) -> str:
     """Bring every replica's prefix cache to the state that the policy asks for; return the state in words.
 
     ``salted``: prompts that no earlier cell sent. ``reset``: every replica confirmed a reset. ``restarted``: a fresh
-    server. ``warm``: nothing was done. ``unverified: ...``: a reset that was not confirmed.
+    server. ``primed``: the caller sends the cell's own prompts before it. ``unverified: ...``: a reset that was
+    not confirmed.
     """
     if policy != "reset":
-        return {"salt": "salted", "restart": "restarted", "warm": "warm"}[policy]
+        return {"salt": "salted", "restart": "restarted", "warm": "primed"}[policy]
     answers = [await replica.control.reset_prefix_cache() for replica in replicas]
     refused = [
         f"{replica.name} answered {answer.status} {answer.body[:80]!r}"

@@ -19,7 +19,7 @@ class Pace:
 
 
 # The embedded engine with its built-in model on two cores; anything else is taken as a 7B model on one GPU.
-_PACES = {"embedded": Pace(8.0, 1 / 600, 0.017, 0.0026)}
+_PACES = {"embedded": Pace(9.0, 1 / 450, 0.017, 0.0032)}
 _GPU = Pace(120.0, 1 / 8000, 0.030, 0.0004)
 
 

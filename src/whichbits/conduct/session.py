@@ -76,7 +76,7 @@ async def _visit_or_skip(stage: Stage, visit: Visit, failures: list[ServerNotRea
         await _visit(stage, visit)
     except ServerNotReady as failure:
         reason = _in_one_line(failure)
-        failures.append(_named(visit.arm, failure))
+        failures.append(failure.about(visit.arm))
         stage.listen(Notice(f"{visit.arm}: {reason}; its other cells are skipped"))
         _skip(stage.writer, visit, reason)
     except ArmMismatch as mismatch:
@@ -86,10 +86,6 @@ async def _visit_or_skip(stage: Stage, visit: Visit, failures: list[ServerNotRea
 
 def _in_one_line(error: WhichbitsError) -> str:
     return " ".join(f"{error.what.rstrip('.')}: {error.why.rstrip('.')}".split())
-
-
-def _named(arm: str, failure: ServerNotReady) -> ServerNotReady:
-    return ServerNotReady(failure.code, f"{arm}: {failure.what}", why=failure.why, fix=failure.fix)
 
 
 def _skip(writer: RunWriter, visit: Visit, reason: str) -> None:
@@ -127,6 +123,8 @@ async def _drive(stage: Stage, cell: Cell, running: RunningArm) -> None:
     load = Load(concurrency=cell.concurrency, request_rate=cell.request_rate)
     planned = plan_cell(stage.study, load, cell.repeat)
     cache_state = await unless(stage.stop, make_cold(stage.study.cache, running.replicas))
+    if stage.study.cache == "warm":
+        await unless(stage.stop, drive_cell(targets(running), planned, load, stage.study.limits, stage.origin_ns))
     await unless(stage.stop, _scrape(stage, running, cell, "before"))
     stage.listen(CellStarted(cell, len(planned)))
     capture = await drive_cell(

@@ -7,10 +7,10 @@ from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import Protocol, cast
 
-import msgspec
 from rich.console import Console
 from rich.text import Text
 
+from whichbits.analyze.summarize import summary_json as encoded
 from whichbits.analyze.summary import Summary
 from whichbits.errors import BadInput
 from whichbits.record.schema import Manifest
@@ -53,9 +53,8 @@ def reporter(name: str) -> Reporter:
 
 
 def summary_json(summary: Summary, manifest: Manifest) -> Mapping[str, bytes]:  # noqa: ARG001 - a Reporter
-    """Return summary.json as its types say, keys in their order, so that two runs diff well."""
-    encoded = msgspec.json.encode(summary, order="deterministic")
-    return {"summary.json": msgspec.json.format(encoded, indent=2) + b"\n"}
+    """Return summary.json as its types say."""
+    return {"summary.json": encoded(summary)}
 
 
 def write_reports(

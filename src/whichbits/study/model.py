@@ -18,7 +18,7 @@ class Arm(Strict):
     """One served variant of the model."""
 
     weight_format: WeightFormat = Field(description="Bits of weights and of activations, as claimed.")
-    model: str = Field(description="A path, a built-in model's name, or a hub id.")
+    model: str = Field(description="A path, or a built-in model's name; every_arm may name it instead.")
     engine: str = Field(default="embedded", description="Which engine serves the arm.")
     options: dict[str, str | int | float | bool] = Field(
         default_factory=dict, description="Engine options, in the engine's own words."
@@ -29,10 +29,14 @@ class Arm(Strict):
 class ArmDefaults(Strict):
     """What every arm has unless it says otherwise; options and environment merge key by key."""
 
-    engine: str | None = None
-    model: str | None = None
-    options: dict[str, str | int | float | bool] = Field(default_factory=dict)
-    environment: dict[str, str] = Field(default_factory=dict)
+    engine: str | None = Field(default=None, description="Engine of arms that name none.")
+    model: str | None = Field(default=None, description="Model of arms that name none.")
+    options: dict[str, str | int | float | bool] = Field(
+        default_factory=dict, description="Options that an arm may override one by one."
+    )
+    environment: dict[str, str] = Field(
+        default_factory=dict, description="Variables that an arm may override one by one."
+    )
 
     def under(self, arm: dict[str, Any]) -> dict[str, Any]:
         """Return ``arm`` as written, completed by these defaults."""
@@ -47,7 +51,7 @@ class ArmDefaults(Strict):
 class ChatTraffic(Strict):
     """Conversations as ShareGPT has them: log-normal lengths around the given means."""
 
-    kind: Literal["chat"]
+    kind: Literal["chat"] = Field(description="Which traffic this is.")
     input_tokens: PositiveInt = Field(default=218, description="Mean prompt length in tokens.")
     output_tokens: PositiveInt = Field(default=220, description="Mean answer length in tokens.")
     input_sigma: PositiveFloat = Field(default=1.0, description="Spread of ln(prompt length).")
@@ -59,19 +63,19 @@ class ChatTraffic(Strict):
 class PrefixRepetitionTraffic(Strict):
     """Prompts that share long prefixes: ``prefixes`` distinct ones, used equally often (within one)."""
 
-    kind: Literal["prefix_repetition"]
-    prefix_tokens: PositiveInt = 3072
-    suffix_tokens: PositiveInt = 64
-    prefixes: PositiveInt = 160
-    output_tokens: PositiveInt = 32
+    kind: Literal["prefix_repetition"] = Field(description="Which traffic this is.")
+    prefix_tokens: PositiveInt = Field(default=3072, description="Length of each shared prefix.")
+    suffix_tokens: PositiveInt = Field(default=64, description="Length of what each request has of its own.")
+    prefixes: PositiveInt = Field(default=160, description="Distinct prefixes.")
+    output_tokens: PositiveInt = Field(default=32, description="Length of every answer.")
 
 
 class RandomTraffic(Strict):
     """Prompts of independent random tokens, all of one length (or uniform within a range around it)."""
 
-    kind: Literal["random"]
-    input_tokens: PositiveInt = 128
-    output_tokens: PositiveInt = 64
+    kind: Literal["random"] = Field(description="Which traffic this is.")
+    input_tokens: PositiveInt = Field(default=128, description="Prompt length, or the middle of its range.")
+    output_tokens: PositiveInt = Field(default=64, description="Answer length, or the middle of its range.")
     range_ratio: float = Field(default=0.0, ge=0, lt=1, description="Lengths vary by this share, both ways.")
 
 
@@ -81,7 +85,7 @@ Traffic = Annotated[ChatTraffic | PrefixRepetitionTraffic | RandomTraffic, Field
 class Load(Strict):
     """One point of the sweep: a concurrency (closed loop), a request rate (open loop), or a rate with a cap."""
 
-    concurrency: PositiveInt | None = None
+    concurrency: PositiveInt | None = Field(default=None, description="Streams; with a rate, the most in flight.")
     request_rate: PositiveFloat | None = Field(default=None, description="Requests per second, Poisson.")
 
     @model_validator(mode="before")
@@ -109,32 +113,32 @@ class CellSize(Strict):
 
     requests: PositiveInt | None = Field(default=None, description="Exactly this many, whatever the load.")
     per_stream: PositiveInt = Field(default=4, description="Requests per concurrent stream.")
-    at_least: PositiveInt = 16
-    at_most: PositiveInt = 1000
-    seconds: PositiveFloat = Field(default=30.0, description="Open loop without a cap: rate x this many.")
+    at_least: PositiveInt = Field(default=16, description="Never fewer requests, unless requests says so.")
+    at_most: PositiveInt = Field(default=1000, description="Never more requests, unless requests says so.")
+    seconds: PositiveFloat = Field(default=30.0, description="With a request rate: rate x this many requests.")
 
 
 class WarmUp(Strict):
     """Traffic before the first cell of an arm; it stops when the arm's own step time is stable."""
 
-    at_least_requests: PositiveInt = 4
-    at_most_requests: PositiveInt = 64
+    at_least_requests: PositiveInt = Field(default=4, description="Requests of a round, all in flight at once.")
+    at_most_requests: PositiveInt = Field(default=64, description="Give up after these; two rounds are always sent.")
     stable_within: PositiveFloat = Field(default=0.1, description="Relative change between two rounds.")
 
 
 class Slo(Strict):
     """Bounds that a single request must hold jointly to be good."""
 
-    ttft_ms: PositiveFloat | None = None
-    tpot_ms: PositiveFloat | None = None
-    e2e_ms: PositiveFloat | None = None
+    ttft_ms: PositiveFloat | None = Field(default=None, description="Longest TTFT, from the scheduled send.")
+    tpot_ms: PositiveFloat | None = Field(default=None, description="Longest time per output token.")
+    e2e_ms: PositiveFloat | None = Field(default=None, description="Longest time to the last token.")
 
 
 class Limits(Strict):
     """When to give up."""
 
-    ready_seconds: PositiveFloat = 600.0
-    request_seconds: PositiveFloat = 300.0
+    ready_seconds: PositiveFloat = Field(default=600.0, description="Longest start of a server.")
+    request_seconds: PositiveFloat = Field(default=300.0, description="Longest answer, from the send.")
     silence_seconds: PositiveFloat = Field(default=120.0, description="Longest wait between two reads.")
     failed_share: float = Field(default=0.0, ge=0, le=1, description="More failures than this share: exit 4.")
 
@@ -142,19 +146,23 @@ class Limits(Strict):
 class Study(Strict):
     """What is asked: arms, traffic, loads, and the rules of a fair answer."""
 
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
-    every_arm: ArmDefaults = ArmDefaults()
-    arms: dict[str, Arm] = Field(min_length=1)
-    traffic: Traffic
-    loads: tuple[Load, ...] = Field(min_length=1)
-    cell: CellSize = CellSize()
-    repeats: PositiveInt = 1
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="Names the run folder, too.")
+    every_arm: ArmDefaults = Field(default=ArmDefaults(), description="What arms have in common.")
+    arms: dict[str, Arm] = Field(min_length=1, description="The variants to compare, by a name of your choice.")
+    traffic: Traffic = Field(description="What is sent.")
+    loads: tuple[Load, ...] = Field(min_length=1, description="The points of the sweep.")
+    cell: CellSize = Field(default=CellSize(), description="How many requests each arm gets at each load.")
+    repeats: PositiveInt = Field(default=1, description="How often each arm meets each load.")
     seed: int = Field(default=0, ge=0, description="Prompts, lengths and arrivals all follow from it.")
-    token_ids: tuple[int, int] = Field(default=(1000, 30000), description="Prompts draw from this range.")
-    warm_up: WarmUp = WarmUp()
-    cache: CachePolicy = Field(default="salt", description="How a cell is kept cold, or 'warm'.")
-    slo: Slo | None = None
-    limits: Limits = Limits()
+    token_ids: tuple[int, int] = Field(
+        default=(1000, 30000), description="Prompts draw from this range, its end excluded."
+    )
+    warm_up: WarmUp = Field(default=WarmUp(), description="What comes before an arm is measured.")
+    cache: CachePolicy = Field(
+        default="salt", description="How a cell is kept cold; 'warm' sends its prompts once before it."
+    )
+    slo: Slo | None = Field(default=None, description="What a good request is; without it, no goodput.")
+    limits: Limits = Field(default=Limits(), description="How long to wait, and how many failures to bear.")
     output: str = Field(default="runs", description="Folder for run folders.")
 
     @model_validator(mode="before")

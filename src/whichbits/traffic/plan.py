@@ -44,12 +44,10 @@ def plan_cell(study: Study, load: Load, repeat: int) -> list[PlannedRequest]:
 
     Lengths and arrivals depend on the seed and the load alone: a repeat is the same work again, so that what differs
     between repeats is the machine. Token ids depend on the repeat as well: no cell finds another's prompts in a cache.
-    Under the policy ``warm`` the ids depend on the load alone, and a repeat may find them.
     """
     count = request_count(study.cell, load)
     shape = _SHAPES[type(study.traffic)](study.traffic, Draws(study.seed, "lengths", str(load)), count)
-    salt = ("warm",) if study.cache == "warm" else ("repeat", repeat)
-    prompts = _prompts(shape, Draws(study.seed, "ids", str(load), *salt), study.token_ids)
+    prompts = _prompts(shape, Draws(study.seed, "ids", str(load), "repeat", repeat), study.token_ids)
     return [
         PlannedRequest(
             index,

@@ -30,6 +30,8 @@ def test_a_four_bit_arm_is_served_as_claimed(tiny_model: Path, tmp_path: Path) -
 
     assert answer["model"] == "tiny"
     assert (facts["quantization"].value, facts["enable_prefix_caching"].value) == ("u4", False)
+    # A first start also logs the conversion's compilation, with OpenVINO's own group size and threads.
+    assert (facts["activation_quantization_group_size"].value, facts["threads"].value) == (0, 1)
     assert ENGINE.verify(arm, prepared.checkpoint, facts) == []
     claims_eight = arm.model_copy(update={"weight_format": "w8a16"})
     assert len(ENGINE.verify(claims_eight, prepared.checkpoint, facts)) == 2

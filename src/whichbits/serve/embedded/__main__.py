@@ -87,7 +87,7 @@ async def _open(server: Server, engine: EngineClient, metrics: EngineMetrics, se
     if ready is not None:
         metrics.configured(ready)
         tokens = load_tokens(Path(settings.model), folder_of(Path(settings.model)))
-        announce("limits", max_model_len=min(tokens.longest, ready.kv_cache_tokens))
+        announce("context", max_model_len=min(tokens.longest, ready.kv_cache_tokens))
         server.open(tokens)
         say("INFO", "ready")
 

@@ -94,6 +94,8 @@ class EngineClient:
 
     async def reset_prefix_cache(self) -> ResetDone:
         """Ask for an empty prefix cache; takes seconds, because the pipeline is built anew."""
+        if self.death.done():
+            return ResetDone(success=False, reason=f"the engine died: {self.death.result()}")
         answer: asyncio.Future[ResetDone] = asyncio.get_running_loop().create_future()
         self._resets.append(answer)
         self._send(ResetPrefixCache())

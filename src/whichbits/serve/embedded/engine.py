@@ -3,6 +3,7 @@
 import gc
 import os
 import select
+import signal
 import socket
 import sys
 import time
@@ -204,7 +205,7 @@ def main(descriptor: int, settings: EngineSettings) -> int:
         engine = Engine(settings, connection)
         engine.make_ready()
         engine.run()
-    except EOFError:
+    except (EOFError, ConnectionError):  # the HTTP process is gone
         return 0
     except Exception as error:  # noqa: BLE001 - whatever ended the engine is logged and told, then the process ends
         cause = f"{type(error).__name__}: {' '.join(str(error).split())}"
@@ -215,6 +216,8 @@ def main(descriptor: int, settings: EngineSettings) -> int:
 
 
 if __name__ == "__main__":
+    # Ctrl-C reaches the whole process group; the HTTP process decides when the engine ends.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     # OpenVINO prints the compiled model's real properties at this level; facts are read from there.
     os.environ["OPENVINO_LOG_LEVEL"] = "3"
     sys.exit(main(int(sys.argv[1]), msgspec.json.decode(sys.argv[2], type=EngineSettings)))

@@ -81,7 +81,8 @@ def _announced(log_text: str) -> Iterator[tuple[str, Fact]]:
 
 
 def _compiled(log_text: str) -> Iterator[tuple[str, Fact]]:
-    _, _, dump = log_text.partition(_COMPILED)
+    # The first dump of a first start is of the conversion from GGUF; the server's own is the last.
+    _, _, dump = log_text.rpartition(_COMPILED)
     for line in dump.splitlines()[1:]:
         key, separator, value = line.partition(":")
         if not line.startswith("  ") or not separator:

@@ -174,7 +174,6 @@ class CompletionShape:
     """How /v1/completions shows an answer."""
 
     stream_object = answer_object = "text_completion"
-    prefix = "cmpl"
 
     def opening(self) -> dict[str, Any] | None:
         return None
@@ -197,7 +196,6 @@ class ChatShape:
     """How /v1/chat/completions shows an answer."""
 
     stream_object, answer_object = "chat.completion.chunk", "chat.completion"
-    prefix = "chatcmpl"
 
     def opening(self) -> dict[str, Any] | None:
         return {
