@@ -58,4 +58,4 @@ def test_totals_are_those_of_the_traffic() -> None:
     (cell, *_) = planned_cells(asked, visits(asked))
 
     assert (cell.requests, cell.prompt_tokens, cell.output_tokens) == (5, 50, 15)
-    assert cell.seconds == pytest.approx(50 / 600 + 15 * (0.017 + 0.0026))
+    assert cell.seconds == pytest.approx(50 / 450 + 15 * (0.017 + 0.0032))
