@@ -57,4 +57,5 @@ def _read_lines(text: str) -> JsonRecords:
             values.append(_decoder.decode(line.strip()))
         except (ValueError, RecursionError):
             broken.append(number)
-    return JsonRecords(values, tuple(broken), cut_off=bool(values) and broken[-1:] == [len(lines)])
+    ends_open = broken[-1:] == [len(lines)] and not lines[-1].endswith("}")
+    return JsonRecords(values, tuple(broken), cut_off=bool(values) and ends_open)

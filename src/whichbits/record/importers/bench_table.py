@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from whichbits.record.importers.bench_command import read_bench_settings
+
 Facts = dict[str, Any]
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -86,12 +88,6 @@ _STATISTIC = re.compile(
     re.IGNORECASE,
 )
 
-_PROMPTS_SENT = (
-    re.compile(r"num_prompts=(\d{1,12})\b"),
-    re.compile(r"--num-prompts[ =]+(\d{1,12})\b"),
-    re.compile(r"\|\s*\d+/(\d{1,12}) \["),  # the progress bar
-)
-
 
 class Table(NamedTuple):
     """The facts of one table, and for each the line that holds it."""
@@ -124,8 +120,7 @@ def _read_table(setup: str, body: str) -> Table:
             _add(table, names[_spaced_once(row["label"])], row)
     for row in _STATISTIC.finditer(body):
         _add(table, f"{row['statistic'].lower()}_{_QUANTITIES[_spaced_once(row['quantity'])]}_ms", row)
-    _add_prompts_sent(table.facts, setup)
-    return table
+    return table._replace(facts=read_bench_settings(setup) | table.facts)
 
 
 def _spaced_once(label: str) -> str:
@@ -149,12 +144,3 @@ def _fact(name: str, printed: str) -> float | int | str | None:
     if not math.isfinite(number):
         return None
     return int(number) if name in _WHOLE else number
-
-
-def _add_prompts_sent(facts: Facts, setup: str) -> None:
-    """How many prompts there were is not in the table; the command, its echo or the progress bar tell."""
-    for pattern in _PROMPTS_SENT:
-        counts = pattern.findall(setup)
-        if counts:
-            facts["prompts_sent"] = int(counts[-1])
-            return
