@@ -90,7 +90,7 @@ def read_trace_table(text: str) -> Trace | None:
 def read_trace_records(records: list[Any]) -> Trace | None:
     """Return the trace in ``records``, one object a request, or None if they are of no known trace."""
     objects = [record for record in records if isinstance(record, Mapping)]
-    if not objects or _columns_of(objects[0]) is not _MOONCAKE:
+    if not any(_columns_of(record) is _MOONCAKE for record in objects):
         return None
     return _read(_MOONCAKE, objects)
 

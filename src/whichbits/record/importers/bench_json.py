@@ -1,6 +1,5 @@
 """Result files of ``vllm bench serve`` (and of SGLang's benchmark, which descends from it), in all their versions."""
 
-import math
 import re
 from typing import Any
 
@@ -51,6 +50,9 @@ _TEXTS = frozenset({"date", "label", "model_id", "tokenizer_id", "endpoint_type"
 _STATISTIC = re.compile(r"(?P<statistic>mean|median|std|min|max|p\d+(?:\.\d+)?)_(?P<quantity>[a-z0-9_]+)_ms")
 _QUANTITIES = {"e2el": "e2e", "e2e_latency": "e2e"}
 
+# No count, time or rate is as large; what is, is infinite or a mistake.
+_NO_MEASUREMENT = 1e18
+
 # What every version since the first has written, and what together nothing else writes.
 _SIGNATURE = frozenset({"duration", "completed", "request_throughput"})
 
@@ -100,7 +102,7 @@ def _value(name: str, value: Any) -> Any:
     if name == "request_rate" and isinstance(value, str):
         return value
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return value if is_number and math.isfinite(value) else None
+    return value if is_number and abs(value) < _NO_MEASUREMENT else None
 
 
 def _add_backend(facts: Facts) -> None:
