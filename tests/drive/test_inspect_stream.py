@@ -98,6 +98,16 @@ def test_cumulative_usage_is_taken_from_its_last_chunk() -> None:
     assert (found["prompt_tokens"], found["completion_tokens"], found["cached_tokens"]) == (7, 4, 5)
 
 
+def test_timings_tell_tokens_where_no_usage_does() -> None:
+    early, last = {"prompt_n": 3, "cache_n": 4, "predicted_n": 1}, {"prompt_n": 3, "cache_n": 4, "predicted_n": 2}
+    stream = chunk({"content": "a"}, timings=early) + chunk({"content": "b"}, finish="stop", timings=last)
+
+    found, with_usage = facts(stream + DONE), facts(stream + chunk(usage=usage(3)) + DONE)
+
+    assert (found["prompt_tokens"], found["cached_tokens"], found["completion_tokens"]) == (7, 4, 2)
+    assert with_usage["completion_tokens"] == 3
+
+
 def test_choices_are_told_apart() -> None:
     found = facts(
         text_chunk("a") + text_chunk("x", index=1) + text_chunk("b", finish="stop") + text_chunk("y", index=1) + DONE

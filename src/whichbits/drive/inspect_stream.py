@@ -11,6 +11,7 @@ from whichbits.drive.exchange import Exchange, Failure
 from whichbits.drive.http_text import Response, split_responses
 from whichbits.drive.outcome import judge
 from whichbits.drive.sse import DONE, Choice, Payload, decode, readable_error, split_events
+from whichbits.drive.timings import last_timings
 from whichbits.record.inspection import Inspection, Problem
 
 Facts = dict[str, Any]
@@ -71,19 +72,28 @@ def _read(response: Response) -> tuple[Facts, Failure | None]:
     facts: Facts = {"success": failure is None, "http_status": status}
     if error is not None:
         return facts | _error_facts(error), failure
-    return facts | _answer_facts(answer) | _stream_facts(body) | {
-        "comments": len(_COMMENT.findall(response.body))
-    }, failure
-
-
-def _answer_facts(answer: Answer) -> Facts:
-    return {
+    facts |= {
         "done": answer.done_seen,
         "finish_reason": answer.finish_reason,
+        "comments": len(_COMMENT.findall(response.body)),
+    }
+    return facts | _token_facts(answer, body) | _stream_facts(body), failure
+
+
+def _token_facts(answer: Answer, body: bytes) -> Facts:
+    """Return the token counts: the usage's word, else that of llama.cpp's timings."""
+    timings = last_timings(body)
+    counted = {
+        "prompt_tokens": timings.prompt_tokens,
+        "cached_tokens": timings.cache_n,
+        "completion_tokens": timings.predicted_n,
+    }
+    told = {
         "prompt_tokens": answer.prompt_tokens,
         "cached_tokens": answer.cached_tokens,
         "completion_tokens": answer.output_tokens,
     }
+    return counted | {name: value for name, value in told.items() if value is not None}
 
 
 def _stream_facts(body: bytes) -> Facts:

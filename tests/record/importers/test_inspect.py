@@ -58,7 +58,7 @@ def test_several_results_are_never_mixed() -> None:
     assert found.facts["records"] == 2
     assert [run["max_concurrency"] for run in found.facts["runs"]] == [8, 32]
     assert [(error.code, error.line) for error in found.errors] == [
-        ("most_requests_failed", "run 1: 8 of 40 requests completed")
+        ("most_requests_failed", "run 1: 32 of 40 requests failed")
     ]
 
 
@@ -66,6 +66,7 @@ def test_a_run_of_failures_is_an_error() -> None:
     assert errors(completed=10, failed=30) == {"most_requests_failed"}
     assert errors(completed=10) == {"most_requests_failed"}
     assert errors(completed=30, failed=10) == set()
+    assert warnings(completed=30, failed=10) == {"requests_left_out_of_statistics"}
 
 
 def test_outputs_too_short_to_decode_are_told() -> None:
@@ -76,6 +77,7 @@ def test_outputs_too_short_to_decode_are_told() -> None:
 def test_prefill_is_not_taken_for_decoding() -> None:
     """Long prompts and a first token that takes most of the time; neither alone is enough."""
     assert warnings(total_input_tokens=80_000, mean_ttft_ms=9000.0) == {"prefill_bound"}
+    assert warnings(total_input_tokens=80_000, mean_tpot_ms=None, mean_e2el_ms=150.0) == {"prefill_bound"}
     assert warnings(mean_ttft_ms=9000.0) == set()
     assert warnings(total_input_tokens=80_000) == set()
 

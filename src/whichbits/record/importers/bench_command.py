@@ -25,7 +25,10 @@ _PROGRESS_TOTAL = re.compile(r"\|\s*\d+/(\d{1,12}) \[")
 
 
 def read_bench_settings(text: str) -> Facts:
-    """Return the settings that ``text`` holds; one that it gives two values is unknown."""
+    """Return the settings that ``text`` holds; one that it gives two values is unknown.
+
+    The progress bar counts what was sent; a command beside it may be another run's, or hold a shell's variables.
+    """
     found: defaultdict[str, set[Any]] = defaultdict(set)
     echo = "\n".join(_ECHO_LINE.findall(text))
     for name, printed in [*_OPTION.findall(text), *_ECHOED.findall(echo)]:
@@ -33,7 +36,7 @@ def read_bench_settings(text: str) -> Facts:
         found[fact].add(_setting(fact, printed))
     settings = {fact: values.pop() for fact, values in found.items() if len(values) == 1}
     progress = _PROGRESS_TOTAL.findall(text)
-    if progress and "prompts_sent" not in found:
+    if progress:
         settings["prompts_sent"] = int(progress[-1])
     return settings
 

@@ -36,7 +36,8 @@ _SETUP_ROWS = {
     "burstiness factor": "burstiness",
     "maximum request concurrency": "max_concurrency",
     "max request concurrency": "max_concurrency",
-    "max reqeust concurrency": "max_concurrency",  # SGLang printed it so for a year
+    "max reqeust concurrency": "max_concurrency",  # SGLang printed it so for a year, and like this before:
+    "max reqeuest concurrency": "max_concurrency",
 }
 _RESULT_ROWS = {
     "successful requests": "completed",

@@ -30,7 +30,7 @@ def judge_bench(facts: Facts) -> BenchVerdict:
     """Return what the facts of one benchmark result imply; where one is missing, what needs it is left out.
 
     ``mean_input_tokens`` and ``mean_output_tokens`` are totals / completed; ``first_token_share`` is
-    TTFT / (TTFT + (output tokens - 1) x TPOT), of means.
+    TTFT / E2E of means, and E2E where it was not measured TTFT + (output tokens - 1) x TPOT.
     """
     derived = {
         "mean_input_tokens": _ratio(facts.get("input_tokens"), facts.get("completed")),
@@ -46,27 +46,39 @@ def _ratio(total: float | None, count: float | None) -> float | None:
 
 
 def _first_token_share(facts: Facts, output_tokens: float | None) -> float | None:
-    ttft_ms, tpot_ms = facts.get("mean_ttft_ms"), facts.get("mean_tpot_ms")
-    if ttft_ms is None or tpot_ms is None or output_tokens is None:
+    ttft_ms, e2e_ms = facts.get("mean_ttft_ms"), facts.get("mean_e2e_ms")
+    if ttft_ms is None:
         return None
-    return _ratio(ttft_ms, ttft_ms + max(0.0, output_tokens - 1) * tpot_ms)
+    if e2e_ms is None:
+        tpot_ms = facts.get("mean_tpot_ms")
+        if tpot_ms is None or output_tokens is None:
+            return None
+        e2e_ms = ttft_ms + max(0.0, output_tokens - 1) * tpot_ms
+    return _ratio(ttft_ms, e2e_ms)
 
 
 def _errors(facts: Facts) -> tuple[Problem, ...]:
-    completed, failed = facts.get("completed"), facts.get("failed")
-    sent = facts.get("prompts_sent", facts.get("num_prompts"))
-    if completed is None:
+    lost, completed = _lost(facts), facts.get("completed")
+    if lost is None or completed is None or lost <= completed:
         return ()
-    if failed is not None and failed > completed:
-        return (Problem("most_requests_failed", f"{failed} failed, {completed} completed"),)
-    if sent is not None and completed < sent / 2:
-        return (Problem("most_requests_failed", f"{completed} of {sent} requests completed"),)
-    return ()
+    return (Problem("most_requests_failed", f"{lost} of {lost + completed} requests failed"),)
+
+
+def _lost(facts: Facts) -> int | None:
+    """Return how many requests did not complete: as counted, else those sent less those completed."""
+    failed, completed = facts.get("failed"), facts.get("completed")
+    sent = facts.get("prompts_sent", facts.get("num_prompts"))
+    if failed is not None or completed is None or sent is None:
+        return failed
+    return int(max(0, sent - completed))
 
 
 def _warnings(facts: Facts, derived: Facts) -> tuple[Problem, ...]:
     output_tokens = derived.get("mean_output_tokens")
     found: list[Problem] = []
+    lost = _lost(facts)
+    if lost:
+        found.append(Problem("requests_left_out_of_statistics", f"{lost} requests did not complete"))
     if _prefill_bound(derived):
         found.append(Problem("prefill_bound", f"{derived['first_token_share']:.0%} of a request is its first token"))
     if output_tokens is not None and output_tokens <= 1:
