@@ -63,12 +63,7 @@ def _read(response: Response) -> tuple[Facts, Failure | None]:
     error = None if _EVENT.search(response.body) else _error_object(response.body)
     status = response.status or _status_in(error)
     body = response.body.encode(errors="replace")
-    exchange = Exchange(0, None, 0, scheduled_ns=0, due_ns=0, status=status or HTTP_OK, complete=True)
-    exchange.pieces, exchange.stamps = [body], [0]
-    answer = read_answer(exchange)
-    # A capture does not hold what was asked for: nothing to compare with.
-    exchange.requested_output_tokens = answer.output_tokens or 0
-    failure = judge(exchange, answer)
+    answer, failure = _judged(body, status or HTTP_OK)
     facts: Facts = {"success": failure is None, "http_status": status}
     if error is not None:
         return facts | _error_facts(error), failure
@@ -78,6 +73,15 @@ def _read(response: Response) -> tuple[Facts, Failure | None]:
         "comments": len(_COMMENT.findall(response.body)),
     }
     return facts | _token_facts(answer, body) | _stream_facts(body), failure
+
+
+def _judged(body: bytes, status: int) -> tuple[Answer, Failure | None]:
+    """Return the answer and a run's verdict on it. A capture tells no times, nor how many tokens were asked for."""
+    exchange = Exchange(0, None, 0, scheduled_ns=0, due_ns=0, status=status, complete=True)
+    exchange.pieces, exchange.stamps = [body], [0]
+    answer = read_answer(exchange)
+    exchange.requested_output_tokens = answer.output_tokens or 0
+    return answer, judge(exchange, answer)
 
 
 def _token_facts(answer: Answer, body: bytes) -> Facts:

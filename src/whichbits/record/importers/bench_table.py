@@ -98,7 +98,7 @@ class Table(NamedTuple):
 
 
 def read_bench_tables(text: str) -> list[Table]:
-    """Return every result table in ``text``, in order, each with the settings printed before it."""
+    """Return every table in ``text`` that holds a row, in order, each with the settings printed before it."""
     text = _ANSI.sub("", text)
     tables: list[Table] = []
     setup, *after_banners = _BANNER.split(text)
@@ -106,7 +106,7 @@ def read_bench_tables(text: str) -> list[Table]:
         body, *rest = _RULE.split(after, maxsplit=1)
         tables.append(_read_table(setup, body))
         setup = rest[0] if rest else ""
-    return tables
+    return [table for table in tables if table.lines]
 
 
 def _read_table(setup: str, body: str) -> Table:
