@@ -145,6 +145,7 @@ IDLE = {"activation_quantization_effective": Fact(value=False, source="server lo
             "cache_reset_unverified",
             "0 answered 404",
         ),
+        (replace(TWO_ARMS["bf16"], other_cpu_cores=0.75), "machine_not_quiet", "up to 0.75 of its cores"),
         (TWO_ARMS["w4a16"], "crossover", "even passes odd at 16"),
         (TWO_ARMS["bf16"], "thin_tails", "4 of 4 cells"),
     ],

@@ -39,6 +39,7 @@ class SyntheticArm:
     ttft_ms: Callable[[float], float] = PowerLaw(20.0)
     weight_format: str = "bf16"
     cache_state: str = "salted"
+    other_cpu_cores: float = 0.01
     prompt_tokens: int = 100
     cached_tokens: int | None = 0
     output_tokens: int = 11
@@ -129,6 +130,7 @@ def ended(
     records: Sequence[RequestRecord],
     verdict: ClientVerdict = "client_ok",
     cache_state: str = "salted",
+    other_cpu_cores: float = 0.01,
 ) -> Cell:
     return replace(
         cell,
@@ -139,6 +141,7 @@ def ended(
         finished_ns=max(one.finished_ns or 0 for one in records),
         client=ClientHealth(verdict, (), 1.0, 1.0, 0.2, 0.0),
         cache_state=cache_state,
+        other_cpu_cores=other_cpu_cores,
     )
 
 
@@ -170,7 +173,7 @@ def make_run(
 def _write_cell(writer: RunWriter, cell: Cell, arm: SyntheticArm, per_stream: int) -> None:
     streams, start_ns = cell.concurrency or 1, cell.cell * 1_000_000 * MS
     records = cell_records(arm, streams, streams * per_stream, start_ns)
-    done = ended(cell, records, arm.client, arm.cache_state)
+    done = ended(cell, records, arm.client, arm.cache_state, arm.other_cpu_cores)
     writer.scrape(Scrape(cell.arm, "0", cell.cell, "before", start_ns, counters(())))
     writer.cell(done, records)
     writer.scrape(Scrape(cell.arm, "0", cell.cell, "after", done.finished_ns or 0, counters(records)))

@@ -26,6 +26,9 @@ class Observed:
         return [cell for cell in self.cells if cell.state == "done"]
 
 
+QUIET_CORES = 0.1
+"""Cores; an idle system's own daemons stay well below, and a tenth of a core already shifts a median visibly."""
+
 Check = Callable[[Observed], Iterator[Finding]]
 
 
@@ -151,6 +154,21 @@ def thin_tails(observed: Observed) -> Iterator[Finding]:
         yield Finding("observed", "thin_tails", text, _evidence(thin))
 
 
+def busy_machine(observed: Observed) -> Iterator[Finding]:
+    """Name the cells during which something else used the machine that the study ran on."""
+    busy = [cell for cell in observed.manifest.cells if (cell.other_cpu_cores or 0.0) > QUIET_CORES]
+    if busy:
+        most = max(busy, key=lambda cell: cell.other_cpu_cores or 0.0)
+        numbers = {cell.cell for cell in busy}
+        text = (
+            f"The machine was not quiet in {len(busy)} of {len(observed.done)} cells: other processes kept up to "
+            f"{most.other_cpu_cores:.2f} of its cores busy (cell {most.cell}). On a processor that serves the arms "
+            f"itself, such cells are slower than they should be."
+        )
+        evidence = _evidence([cell for cell in observed.cells if cell.cell in numbers])
+        yield Finding("observed", "machine_not_quiet", text, evidence)
+
+
 def idle_activation_quantization(observed: Observed) -> Iterator[Finding]:
     """Name arms that claim narrow activations on a machine that computes with wide ones."""
     claiming = (arm for arm in observed.manifest.arms.values() if not arm.weight_format.endswith("16"))
@@ -174,6 +192,7 @@ CHECKS: tuple[Check, ...] = (
     unequal_work,
     unverified_resets,
     client_limits,
+    busy_machine,
     idle_activation_quantization,
     crossings,
     thin_tails,

@@ -22,6 +22,7 @@ from whichbits.conduct.events import (
     StudyStarted,
     WarmingUp,
 )
+from whichbits.conduct.neighbours import cpu_times, other_cores
 from whichbits.conduct.order import Visit
 from whichbits.conduct.stopping import Stopped, unless
 from whichbits.conduct.warm import tpot_ms, warm_up
@@ -127,6 +128,7 @@ async def _drive(stage: Stage, cell: Cell, running: RunningArm) -> None:
         await unless(stage.stop, drive_cell(targets(running), planned, load, stage.study.limits, stage.origin_ns))
     await unless(stage.stop, _scrape(stage, running, cell, "before"))
     stage.listen(CellStarted(cell, len(planned)))
+    cpu_before = cpu_times()
     capture = await drive_cell(
         targets(running),
         planned,
@@ -136,7 +138,7 @@ async def _drive(stage: Stage, cell: Cell, running: RunningArm) -> None:
         progress=_cell_progress(stage, len(planned)),
         stop=stage.stop,
     )
-    ended = _ended(cell, capture, cache_state)
+    ended = replace(_ended(cell, capture, cache_state), other_cpu_cores=other_cores(cpu_before, cpu_times()))
     death = None if capture.cancelled or not ended.failed else await cause_of_death(running)
     if death is not None:
         ended = replace(ended, state="interrupted", notes=(_in_one_line(death),))

@@ -71,6 +71,8 @@ class Cell:
     finished_ns: int | None = None
     client: ClientHealth | None = None
     cache_state: str | None = None
+    other_cpu_cores: float | None = None
+    """Cores that processes other than whichbits and its servers kept busy on average; None if not known."""
     notes: tuple[str, ...] = ()
 
 
