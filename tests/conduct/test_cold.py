@@ -18,7 +18,7 @@ def replica(name: str, status: int, body: str) -> Replica:
     return cast("Replica", SimpleNamespace(name=name, control=SimpleNamespace(reset_prefix_cache=reset_prefix_cache)))
 
 
-@pytest.mark.parametrize(("policy", "state"), [("salt", "salted"), ("restart", "restarted"), ("warm", "warm")])
+@pytest.mark.parametrize(("policy", "state"), [("salt", "salted"), ("restart", "restarted"), ("warm", "primed")])
 async def test_policies_without_a_reset_ask_the_server_nothing(policy: CachePolicy, state: str) -> None:
     assert await make_cold(policy, [cast("Replica", None)]) == state
 

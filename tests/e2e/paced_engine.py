@@ -18,9 +18,10 @@ from whichbits.study.model import Arm
 
 
 def plug_in(patch: pytest.MonkeyPatch) -> None:
-    """Let this process know the paced engine; and leave out of reports what takes seconds and has its own tests."""
+    """Let this process know the paced engine; and leave pictures out of reports: they take seconds."""
     patch.setattr(engine, "ENGINES", {**engine.ENGINES, "paced": f"{__name__}:PacedEngine"})
     patch.setattr(vl_convert, "javascript_bundle", lambda script: script)
+    patch.setattr(vl_convert, "vegalite_to_svg", lambda specification: "<svg/>")
 
 
 class PacedEngine:
