@@ -83,7 +83,7 @@ class _Reading:
             return
         try:
             payload = decode(event.data)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             self._take_undecodable(event, str(error))
             return
         self._take_payload(payload, event)
@@ -155,5 +155,5 @@ def _newer(value: int | None, before: int | None) -> int | None:
 def _body_text(body: bytes) -> str | None:
     try:
         return readable_error(msgspec.json.decode(body))[:_SHOWN_BODY]
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return body[:_SHOWN_BODY].decode(errors="replace") or None

@@ -26,6 +26,7 @@ class ServerEvent(NamedTuple):
 class Delta(msgspec.Struct, gc=False):
     """What a chat chunk adds."""
 
+    role: str | None = None
     content: str | None = None
     reasoning: str | None = None
     reasoning_content: str | None = None
@@ -40,6 +41,7 @@ class Delta(msgspec.Struct, gc=False):
 class Choice(msgspec.Struct, gc=False):
     """One choice of a chunk, of either API."""
 
+    index: int | None = None
     text: str | None = None
     delta: Delta | None = None
     finish_reason: str | None = None
