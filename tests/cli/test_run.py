@@ -1,6 +1,8 @@
 """What the command line promises before anything is started, and for a run that it goes on with."""
 
 import json
+import os
+import signal
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.paced_engine import plug_in, write_study
+from tests.e2e.paced_engine import PacedEngine, plug_in, write_study
 from tests.e2e.tool import good_exit, run_of
 from tests.record.make_run import make_run, manifest
 from whichbits.cli import exit_code
@@ -57,6 +59,16 @@ def test_a_study_that_cannot_run_is_refused_before_anything_is_made(
 
     assert code in text
     assert said in text
+    assert not (tmp_path / "runs").exists()
+
+
+def test_ctrl_c_before_anything_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def press_ctrl_c(*_: object) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(PacedEngine, "prepare", press_ctrl_c)
+
+    assert exit_code(["run", str(write_study(tmp_path, {"only": {}})), "--plain"]) == 130
     assert not (tmp_path / "runs").exists()
 
 

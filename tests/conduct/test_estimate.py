@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whichbits.conduct.estimate import planned_cells, study_seconds
+from whichbits.conduct import estimate
+from whichbits.conduct.estimate import Pace, planned_cells, study_seconds
 from whichbits.conduct.order import pending, visits
 from whichbits.study.model import Study
 from whichbits.study.read import quickstart
@@ -53,9 +54,12 @@ def test_the_quickstart_is_a_matter_of_minutes() -> None:
     assert 30 < seconds(quickstart()) < 600
 
 
-def test_totals_are_those_of_the_traffic() -> None:
+def test_a_cell_costs_its_prompts_and_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    pace = Pace(start_s=0, prompt_token_s=0.01, step_s=0.1, step_per_sequence_s=0.02)
+    monkeypatch.setattr(estimate, "_PACES", {"embedded": pace})
     asked = study(cell={"requests": 5}, traffic={"kind": "random", "input_tokens": 10, "output_tokens": 3})
-    (cell, *_) = planned_cells(asked, visits(asked))
+    first, second, *_ = planned_cells(asked, visits(asked))
 
-    assert (cell.requests, cell.prompt_tokens, cell.output_tokens) == (5, 50, 15)
-    assert cell.seconds == pytest.approx(50 / 450 + 15 * (0.017 + 0.0032))
+    assert (first.requests, first.prompt_tokens, first.output_tokens) == (5, 50, 15)
+    assert first.seconds == pytest.approx(50 * 0.01 + 15 * 0.12)
+    assert second.seconds == pytest.approx(50 * 0.01 + 15 / 4 * 0.18)  # four sequences share a step

@@ -81,6 +81,18 @@ def test_short_gaps_are_blamed_on_whoever_was_late() -> None:
     assert "client read late" in late.reasons[-1]
 
 
+def test_answers_that_came_whole_resolve_nothing_for_a_late_client() -> None:
+    """Every chunk of an answer in one read: no gap to hold the lag against, and none that could be trusted."""
+    seen = observations()
+    whole = replace(
+        seen,
+        answers=[replace(answer, chunk_ns=[answer.chunk_ns[0]] * len(answer.chunk_ns)) for answer in seen.answers],
+        loop_lags_ns=[3 * MS],
+    )
+
+    assert check(whole).verdict == "client_limited"
+
+
 def test_nothing_answered_is_not_the_clients_fault_and_not_zero() -> None:
     """Unknown stays None."""
     health = check(Observations(open_loop=True, exchanges=[], answers=[], loop_lags_ns=[], cpu_ns=0, duration_ns=0))

@@ -12,15 +12,17 @@ import vl_convert
 from tests.e2e import paced_server
 from whichbits.errors import BadInput
 from whichbits.record.schema import Fact
+from whichbits.report import charts
 from whichbits.serve import engine
 from whichbits.serve.engine import Launch, Prepared
 from whichbits.study.model import Arm
 
 
 def plug_in(patch: pytest.MonkeyPatch) -> None:
-    """Let this process know the paced engine; and leave out of reports what takes seconds and has its own tests."""
+    """Let this process know the paced engine; and leave pictures out of reports: they take seconds."""
     patch.setattr(engine, "ENGINES", {**engine.ENGINES, "paced": f"{__name__}:PacedEngine"})
     patch.setattr(vl_convert, "javascript_bundle", lambda script: script)
+    patch.setattr(charts, "points", lambda *_: ())
 
 
 class PacedEngine:

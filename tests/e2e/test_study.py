@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.analyze.recompute import check_summary
-from tests.e2e.tool import good_exit, run_of, tool
+from tests.e2e.tool import AS_INSTALLED, good_exit, run_of, tool
 from whichbits.record.run import Run
 from whichbits.serve.metrics import difference, read_counters
 
@@ -27,7 +27,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Outco
     folder = tmp_path_factory.mktemp("study")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WHICHBITS_CACHE", str(folder / "cache"))
-        with tool(folder, "run", write_study(folder, tiny_model), "--json") as run:
+        with tool(folder, "run", write_study(folder, tiny_model), "--json", program=AS_INSTALLED) as run:
             code = run.wait()
             assert run.leaves_nothing_behind()
             return Outcome(code, run.stdout, run.stderr, run_of(folder))
@@ -93,7 +93,7 @@ def test_the_record_says_what_was_served(outcome: Outcome) -> None:
 def test_a_report_is_rebuilt_to_the_byte(outcome: Outcome, tmp_path: Path) -> None:
     names = ("summary.json", "report.md", "report.html")
     before = [(outcome.run.folder / name).read_bytes() for name in names]
-    with tool(tmp_path, "report", outcome.run.folder) as report:
+    with tool(tmp_path, "report", outcome.run.folder, program=AS_INSTALLED) as report:
         assert report.wait() == 0
 
     assert [(outcome.run.folder / name).read_bytes() for name in names] == before

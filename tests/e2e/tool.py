@@ -1,6 +1,6 @@
 """The tool as a terminal runs it: a process in a session of its own, watched through what it prints.
 
-Run as a module it is ``whichbits`` with one engine more, the paced one.
+Run as a module it is ``whichbits`` with one engine more, the paced one, and without pictures in its reports.
 """
 
 import os
@@ -17,21 +17,24 @@ import psutil
 
 from whichbits.record.run import Run
 
+WITH_PACED_ENGINE = ("-m", "tests.e2e.tool")
+AS_INSTALLED = ("-c", "from whichbits.cli import main; main()")
+
 _ROOT = Path(__file__).parents[2]
 _MARK = "WHICHBITS_TEST_MARK"
-_PATIENCE_S = 60.0
+_PATIENCE_S = 180.0
 
 
 class Tool:
     """One run of ``whichbits``; everything that it starts carries its mark."""
 
-    def __init__(self, folder: Path, arguments: tuple[str, ...]) -> None:
+    def __init__(self, folder: Path, program: tuple[str, ...], arguments: tuple[str, ...]) -> None:
         self._mark = uuid.uuid4().hex
         self._stdout, self._stderr = (folder / f"{self._mark}.{name}" for name in ("out", "err"))
         paths = os.pathsep.join([str(_ROOT / "src"), str(_ROOT)])
         with self._stdout.open("wb") as stdout, self._stderr.open("wb") as stderr:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.e2e.tool", *arguments],
+                [sys.executable, *program, *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=stdout,
                 stderr=stderr,
@@ -83,9 +86,9 @@ class Tool:
 
 
 @contextmanager
-def tool(folder: Path, *arguments: object) -> Iterator[Tool]:
+def tool(folder: Path, *arguments: object, program: tuple[str, ...] = WITH_PACED_ENGINE) -> Iterator[Tool]:
     """Start ``whichbits`` with ``arguments``; its outputs are kept in ``folder``."""
-    running = Tool(folder, tuple(map(str, arguments)))
+    running = Tool(folder, program, tuple(map(str, arguments)))
     try:
         yield running
     finally:
