@@ -74,6 +74,7 @@ def _as_json(inspection: Inspection) -> dict[str, Any]:
         "facts": inspection.facts,
         "errors": [{"code": error.code, "line": error.line} for error in inspection.errors],
         "warnings": [{"code": warning.code} for warning in inspection.warnings],
+        "lines": inspection.lines,
     }
 
 

@@ -166,13 +166,11 @@ def _vllm_prefix_cache(scrape: Scrape) -> Facts:
 
 
 def _unit(scrape: Scrape, *names: str) -> str | None:
-    """Return what HELP says is counted, for counters that have values."""
-    for name in names:
-        for spelling in (f"{name}_total", name):
-            told = scrape.help.get(spelling, "")
-            if scrape.values(spelling) and (unit := re.search(r"\b(tokens|blocks)\b", told)):
-                return unit[1]
-    return None
+    """Return what is counted, as HELP says; names without ``gpu_`` have always meant tokens."""
+    counted = [spelling for name in names for spelling in (f"{name}_total", name) if scrape.values(spelling)]
+    told = (re.search(r"\b(tokens|blocks)\b", scrape.help.get(name, "")) for name in counted)
+    said = next((unit[1] for unit in told if unit), None)
+    return said or ("tokens" if counted and not counted[0].startswith("gpu_") else None)
 
 
 def _vllm_cache_config(scrape: Scrape) -> Facts:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 _COLOUR = re.compile(
-    r"""(?:\x1b|\^\[|\\x1b|\\033|\\u001b|\#033)?+ \[ \d{0,3}+ (?:;\d{1,3}+)*+ m   # also where a paste lost the escape
+    r"""(?:\x1b|\^\[|\\x1b|\\033|\\u001b|\#033)?+ \[ \d{1,3}+ (?:;\d{1,3}+)*+ m   # also where a paste lost the escape
     |   \x1b (?: \[ [0-?]*+ [ -/]*+ [@-~] | \] [^\x07\x1b]*+ (?:\x07|\x1b\\)?+ | [@-Z\\-_] )""",
     re.VERBOSE,
 )
@@ -24,15 +24,14 @@ _PREFIX = re.compile(
     )""",
     re.VERBOSE,
 )
-_HEADS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        # vLLM: a bracket around the file came with 0.8, the time is sometimes cut off by who pasted it
+_HEADS = (
+    # vLLM: a bracket around the file came with 0.8; who pastes a log may have cut the time off
+    re.compile(
         r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL)(?: \d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d+)?)?"
-        r" \[?[\w./-]+\.py:\d+\] ?",
-        # SGLang: the rank stands behind the time
-        r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?P<rank>(?: [A-Z]+\d+)*)\] ?",
-    )
+        r" \[?[\w./-]+\.py:\d+\] ?"
+    ),
+    # SGLang: the rank stands behind the time
+    re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?P<rank>(?: [A-Z]+\d+)*)\] ?"),
 )
 _REPEATED = re.compile(r"\s*\[repeated \d+x across cluster\].*$")
 _MOST_CONTINUATIONS = 60

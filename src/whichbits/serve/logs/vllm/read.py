@@ -1,7 +1,7 @@
 """A vLLM log to an inspection."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from whichbits.record.inspection import Inspection, Problem
@@ -82,13 +82,19 @@ def _put_settings(sheet: FactSheet, lines: Sequence[LogLine]) -> None:
     """Arguments, then what vLLM says it does, then the configuration: the later is the surer."""
     sheet.put_all(read_arguments(lines))
     said = list(read(wordings.SAID, lines))
-    sheet.put_all(reading for reading in reversed(said) if reading.name != "max_model_len")
-    sheet.put_all(reading for reading in said if reading.name == "max_model_len")
+    sheet.put_all(_first_of_each(said))
     fitted = [reading for reading in said if "Auto-fit" in reading.line.text]
     sheet.put_all(read_configuration(lines))
     sheet.put_all(fitted)
     if backend := attention_backend(lines):
         sheet.put_all([backend])
+
+
+def _first_of_each(readings: Iterable[Reading]) -> Iterable[Reading]:
+    first: dict[str, Reading] = {}
+    for reading in readings:
+        first.setdefault(reading.name, reading)
+    return first.values()
 
 
 def _put_crew(sheet: FactSheet, crew: Crew) -> None:
