@@ -58,7 +58,7 @@ def _problems(title: str, style: str, problems: Iterable[Problem]) -> Table:
 
 def _lines(numbers: dict[str, int]) -> Table:
     table = Table.grid(padding=(0, 1))
-    table.add_column(no_wrap=True, justify="right")
+    table.add_column(no_wrap=True, justify="right", min_width=len(f"  {len(numbers)}"))
     table.add_column(no_wrap=True, overflow="ellipsis")
     for line, number in numbers.items():
         table.add_row(Text(f"  {number}", style="dim"), Text(plain(line), style="dim"))
@@ -67,10 +67,8 @@ def _lines(numbers: dict[str, int]) -> Table:
 
 def _words(value: Any) -> str:
     match value:
-        case None:
-            return "none"
-        case bool():
-            return "yes" if value else "no"
+        case None | bool():
+            return {None: "none", True: "yes", False: "no"}[value]
         case list():
             return ", ".join(map(_words, value))
         case dict():

@@ -111,18 +111,21 @@ def _peeled(text: str) -> tuple[str, tuple[Writer, ...]]:
 
 
 def _json_record(text: str) -> LogLine | None:
-    """Read a line of a JSON logger (vLLM, TGI, docker), whose message may have prefixes of its own."""
+    """Read a line of a JSON logger (vLLM, TGI, docker), whose message may have prefixes of its own.
+
+    Other JSON objects with a message (an error answer, say) have no level and are no log lines.
+    """
     try:
         record = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    message = _message(record)
-    if message is None:
-        return None
-    inner = _line(message.strip().replace("\r", " ").replace("\n", " "))
-    if inner is None:
+    if not isinstance(record, dict):
         return None
     level = record.get("levelname") or record.get("level")
+    message = _message(record) if isinstance(level, str) or "stream" in record else None
+    inner = _line(message.strip().replace("\r", " ").replace("\n", " ")) if message else None
+    if inner is None:
+        return None
     name, pid = record.get("processName"), record.get("process")
     outer = (Writer(name, pid),) if isinstance(name, str) and isinstance(pid, int) else ()
     return replace(
@@ -134,9 +137,7 @@ def _json_record(text: str) -> LogLine | None:
     )
 
 
-def _message(record: Any) -> str | None:
-    if not isinstance(record, dict):
-        return None
+def _message(record: dict[str, Any]) -> str | None:
     inner = record.get("fields")
     places = (record, inner) if isinstance(inner, dict) else (record,)
     found = (place.get(key) for place in places for key in ("message", "msg", "log"))

@@ -36,7 +36,7 @@ _CAUSES = (
 _ATTENTION = (
     wording(
         "does not support",
-        r"(?i)\b(?:SDPA|SPDA|\w*attn\w*|\w*attention\w*|flashinfer|xformers|MLA)\b.*? does not support (?!.*\bskipp)",
+        r"(?i)\b(?:SDPA|SPDA|\w*attn\w*|\w*attention\w*|flashinfer|xformers|MLA)\b.*? does not support ",
         code="attention_feature_unsupported",
     ),
     wording("attention backend", "No valid attention backend", code="attention_feature_unsupported"),
@@ -59,19 +59,20 @@ _FOLLOWS = re.compile(
     r"|Traceback \(most recent call last\)|See (?:stack trace|root cause)|Exception caught\."
 )
 _EXCEPTION = re.compile(r"^(?:[\w.]+\.)?(?P<kind>[A-Z]\w*(?:Error|Exception))(?:: (?P<text>.*))?$")
-_UNKNOWN = "worker_error_unknown"
+_FRONT_END = "APIServer"
 
 
 def problems(lines: Sequence[LogLine]) -> tuple[Problem, ...]:
     """Return each kind of error once with its first line, causes first.
 
-    ``worker_error_unknown`` means: a worker failed before the server was ready, and the log does not say
-    why in words that are known.
+    ``worker_error_unknown`` means: something failed before the server was ready (``server_error_unknown``:
+    in the front end), and the log does not say why in words that are known.
     """
     causes = dict(reversed([*_causes(lines)]))
     found = [Problem(code, line.shown) for code, line in reversed(causes.items())]
     if not found and (unknown := _unexplained(lines)):
-        found.append(Problem(_UNKNOWN, unknown.shown))
+        in_front = any(writer.name.startswith(_FRONT_END) for writer in unknown.writers)
+        found.append(Problem("server_error_unknown" if in_front else "worker_error_unknown", unknown.shown))
     consequences = (_first(known.mark, known.says["code"], lines) for known in _CONSEQUENCES)
     return (*found, *(problem for problem in consequences if problem))
 
@@ -99,7 +100,7 @@ def _is_error(line: LogLine) -> bool:
 
 
 def _unexplained(lines: Sequence[LogLine]) -> LogLine | None:
-    """Return the first error of a worker before the server was ready, if it never became ready."""
+    """Return the first exception, else the first error, of a server that never became ready."""
     if any("Application startup complete" in line.text for line in lines):
         return None
     errors = [line for line in lines if _is_error(line) and not _FOLLOWS.search(line.text)]

@@ -21,7 +21,8 @@ _OWN_WORDS = re.compile(
     r"LLM engine \(v|vLLM API server version|non-default args: \{|[▀▄█] .*\bversion {1,2}v?\d"
     r"|KV cache size: [\d,]+ tokens"
     r"|Maximum concurrency for [\d,]+ tokens per request|# \w+ blocks: \d|Available KV cache memory:"
-    r"|Loading model weights took|Model loading took"
+    r"|Loading model weights took|Model loading took|less than desired GPU memory utilization"
+    r"|To serve at least one request with the model"
 )
 _OWN_PROCESSES = re.compile(
     r"VllmWorker|EngineCore\b|EngineCore_|APIServer\b|Worker(?:_|$)|Ray(?:WorkerWrapper|WorkerProc)"
@@ -36,8 +37,8 @@ def claims(line: LogLine) -> bool:
 
 
 def may_have_written(line: LogLine) -> bool:
-    """Return whether the line has vLLM's shape or talks of vLLM; enough where no other engine claims the log."""
-    return (line.level is not None and line.headed) or re.search(r"(?i)\bvllm\b", line.text) is not None
+    """Return whether the line has vLLM's head; enough where no other engine claims the log."""
+    return line.headed and line.level is not None
 
 
 def inspect(lines: Sequence[LogLine]) -> Inspection:

@@ -16,6 +16,8 @@ Figures = Mapping[WorkerKey, Reading]
 def put_worker_facts(sheet: FactSheet, readings: Iterable[Reading], crew: Crew) -> None:
     """Put each figure once: as it is if all workers that say it agree, else its minimum and maximum.
 
+    Of a time that several took, the maximum is always there: the engine waits for the slowest.
+
     A worker that says a figure twice means the second one (the first is a trial), and the same line that
     arrives by two ways is one. ``ranks`` holds the figures of each rank.
     """
@@ -36,12 +38,12 @@ def _put_figure(sheet: FactSheet, name: str, figures: Figures, *, named: bool) -
     """``_per_gpu`` is the least of the workers: of memory, that is what an engine can use."""
     ordered = sorted(figures.values(), key=lambda reading: reading.value)
     least, most = ordered[0], ordered[-1]
-    if most.value - least.value <= _AGREE * abs(most.value):
+    agree = most.value - least.value <= _AGREE * abs(most.value)
+    if agree:
         sheet.put(name, least.value, least.line)
-    if len(ordered) > 1:
+    else:
         sheet.put(f"{name}_min", least.value, least.line)
-        sheet.put(f"{name}_max", most.value, most.line)
-    elif name == _PROFILING:
+    if not agree or name == _PROFILING or (len(ordered) > 1 and name.endswith("_seconds")):
         sheet.put(f"{name}_max", most.value, most.line)
     if name in _ALSO_PER_GPU and (named or len(ordered) > 1):
         sheet.put(f"{name}_per_gpu", least.value, least.line)
