@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from whichbits.serve.logs.lines import LogLine
-from whichbits.serve.logs.reading import Wording, search, wording
+from whichbits.serve.logs.reading import Wording, searched, wording
 
 _HINTS = (
     wording("quantization is not fully optimized yet", hint="quantization_not_fully_optimized"),
@@ -65,8 +65,8 @@ def warnings(lines: Sequence[LogLine]) -> list[tuple[str, LogLine]]:
 def _first_of_each(known: Iterable[Wording], kind: str, lines: Sequence[LogLine]) -> Iterator[tuple[str, LogLine]]:
     known, seen = tuple(known), set()
     for line in lines:
-        for one in known:
+        for one, _ in searched(known, line):
             code = one.says[kind]
-            if code not in seen and search(one, line):
+            if code not in seen:
                 seen.add(code)
                 yield code, line

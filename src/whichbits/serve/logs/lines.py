@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -35,6 +36,7 @@ _HEADS = (
 )
 _REPEATED = re.compile(r"\s*\[repeated \d+x across cluster\].*$")
 _MOST_CONTINUATIONS = 60
+_MOST_WRAPPED = 3
 
 
 class Writer(NamedTuple):
@@ -66,13 +68,13 @@ class LogLine:
         """The process that wrote the line; the others passed it on."""
         return self.writers[-1] if self.writers else None
 
-    def readings(self) -> Iterator[str]:
-        """Yield the line as it stands, then as it reads if the next lines belong to it."""
-        yield self.text
-        if self.continuation:
-            tail = self.continuation[:3]
-            yield " ".join((self.text, *tail))
-            yield "".join((self.text, *tail))
+    @cached_property
+    def readings(self) -> tuple[str, ...]:
+        """The line as it stands, then as it reads if the next lines belong to it."""
+        if not self.continuation:
+            return (self.text,)
+        parts = (self.text, *self.continuation[:_MOST_WRAPPED])
+        return (self.text, " ".join(parts), "".join(parts))
 
     def unwrapped(self) -> str:
         """Return the line with all that may belong to it, joined as a terminal breaks lines."""

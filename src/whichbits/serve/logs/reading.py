@@ -68,14 +68,21 @@ def read(wordings: Iterable[Wording], lines: Iterable[LogLine]) -> Iterator[Read
     """Yield every fact of every line, in the order of the lines."""
     wordings = tuple(wordings)
     for line in lines:
-        for known in wordings:
-            if found := search(known, line):
-                yield from _readings(known, found, line)
+        for known, found in searched(wordings, line):
+            yield from _readings(known, found, line)
+
+
+def searched(wordings: Iterable[Wording], line: LogLine) -> Iterator[tuple[Wording, re.Match[str]]]:
+    """Yield the wordings that begin in this line."""
+    whole = line.text if not line.continuation else "\n".join(line.readings)
+    for known in wordings:
+        if known.mark in whole and (found := search(known, line)):
+            yield known, found
 
 
 def search(known: Wording, line: LogLine) -> re.Match[str] | None:
     """Find a wording that begins in this line, even if the line was wrapped."""
-    for text in line.readings():
+    for text in line.readings:
         found = known.pattern.search(text) if known.mark in text else None
         if found and found.start() < max(1, len(line.text)):
             return None if _is_cut(found, line) else found

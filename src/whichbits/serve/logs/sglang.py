@@ -8,7 +8,7 @@ from whichbits.record.inspection import Inspection, Problem
 from whichbits.serve.logs import hints
 from whichbits.serve.logs.fields import split_fields, value
 from whichbits.serve.logs.lines import LogLine
-from whichbits.serve.logs.reading import FactSheet, Reading, read, search, wording
+from whichbits.serve.logs.reading import FactSheet, Reading, read, search, searched, wording
 
 MARK = re.compile(
     r"server_args=ServerArgs\(|KV Cache is allocated\.|Load weight (?:begin|end)\.|Capture cuda graph (?:begin|end)"
@@ -179,7 +179,6 @@ def _rank(line: LogLine) -> str:
 def _problems(lines: Sequence[LogLine]) -> tuple[Problem, ...]:
     found: dict[Any, Problem] = {}
     for line in lines:
-        for known in _ERRORS:
-            if search(known, line):
-                found.setdefault(known.says["code"], Problem(known.says["code"], line.shown))
+        for known, _ in searched(_ERRORS, line):
+            found.setdefault(known.says["code"], Problem(known.says["code"], line.shown))
     return tuple(found.values())

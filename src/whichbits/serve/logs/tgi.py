@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from whichbits.record.inspection import Inspection, Problem
 from whichbits.serve.logs.lines import LogLine
-from whichbits.serve.logs.reading import FactSheet, Reading, plain, read, search, wording
+from whichbits.serve.logs.reading import FactSheet, Reading, plain, read, search, searched, wording
 
 MARK = re.compile(r"\btext_generation_(?:launcher|router)\b|\btext-generation-launcher\b")
 _SAID = (
@@ -84,7 +84,6 @@ def _meaning(name: str, printed: str) -> int | float | str:
 def _problems(lines: Sequence[LogLine]) -> tuple[Problem, ...]:
     found: dict[str, Problem] = {}
     for line in lines:
-        for known in _ERRORS:
-            if search(known, line):
-                found.setdefault(known.says["code"], Problem(known.says["code"], line.shown))
+        for known, _ in searched(_ERRORS, line):
+            found.setdefault(known.says["code"], Problem(known.says["code"], line.shown))
     return tuple(found.values())

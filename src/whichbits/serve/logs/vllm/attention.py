@@ -57,7 +57,7 @@ def attention_backend(lines: Sequence[LogLine]) -> Reading | None:
     for line in lines:
         if not line.text.startswith("Using ") or "ackend" not in line.text:
             continue
-        for text in line.readings():
+        for text in line.readings:
             if name := _chosen(text):
                 return Reading("attention_backend", name, line)
     return None

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from whichbits.record.inspection import Problem
 from whichbits.serve.logs.lines import LogLine, read_lines
-from whichbits.serve.logs.reading import search, wording
+from whichbits.serve.logs.reading import searched, wording
 
 _CAUSES = (
     wording(
@@ -88,11 +88,8 @@ def failure(log_text: str) -> str | None:
 
 def _causes(lines: Sequence[LogLine]) -> Iterator[tuple[str, LogLine]]:
     for line in lines:
-        for known in _CAUSES:
-            if search(known, line):
-                yield known.says["code"], line
-        if _is_error(line):
-            yield from ((known.says["code"], line) for known in _ATTENTION if search(known, line))
+        known = (*_CAUSES, *_ATTENTION) if _is_error(line) else _CAUSES
+        yield from ((cause.says["code"], line) for cause, _ in searched(known, line))
 
 
 def _is_error(line: LogLine) -> bool:
