@@ -41,7 +41,7 @@ _SAID = (
     wording("n_slots", r"\bn_slots =\s*(?P<slots>\d+)"),
     wording("n_seq_max", r"\bn_seq_max +=\s*(?P<slots>\d+)"),
     wording("cells", r"\( *(?P<kv_cache_tokens>\d+) cells"),
-    wording(" MiB, K (", r"\bK \((?P<kv_cache_dtype>\w+)\):"),
+    wording(", K (", r"\bK \((?P<kv_cache_dtype>\w+)\):"),
     wording("flash_attn", r"\bflash_attn +=\s*(?:1|enabled)\b", flash_attention=True),
     wording("flash_attn", r"\bflash_attn +=\s*(?:0|disabled)\b", flash_attention=False),
     wording("Flash Attention was auto", r"set to enabled", flash_attention=True),
