@@ -1,0 +1,155 @@
+"""The shape of a log line: colour, process names, time and file are taken off, so that what is said is left."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+_COLOUR = re.compile(
+    r"""(?:\x1b|\^\[|\\x1b|\\033|\\u001b|\#033)?+ \[ \d{1,3}+ (?:;\d{1,3}+)*+ m   # also where a paste lost the escape
+    |   \x1b (?: \[ [0-?]*+ [ -/]*+ [@-~] | \] [^\x07\x1b]*+ (?:\x07|\x1b\\)?+ | [@-Z\\-_] )""",
+    re.VERBOSE,
+)
+_BREAK = re.compile(r"\r\n|\n|\r")
+_PREFIX = re.compile(
+    r"""\s*+ (?:
+      \( (?P<name>[A-Za-z][^()]*?) \s pid=(?P<pid>\d+) (?:,\s*ip=[^()]*)?+ \)              # vLLM, Ray
+    | [^|%]{0,200}? \b\d{1,3}% (?:\ Completed)?+ \ ?\| (?:[^|]*\|)?+ \s*\d+/\d+ \s \[[^\]]*\]  # a progress bar
+    | [\w.-]{1,80}+ \s*+ \| (?=\s)                                                          # docker compose
+    | \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d (?:[.,]\d+)?+ (?:Z|[+-]\d\d:?\d\d) (?:\s(?:stdout|stderr)\s[FP])?+ (?=\s)
+    | [A-Z][a-z]{2} \s[\s\d]\d \s \d\d:\d\d:\d\d \s [\w.-]++ \s [\w./@-]++ \[\d+\]:          # journald, syslog
+    | \[rank\d+\]: | \[\d+,\d+\]<std(?:out|err)>: | \[\d+\](?=\s) | >(?=\s)
+    )""",
+    re.VERBOSE,
+)
+_HEADS = (
+    # vLLM: a bracket around the file came with 0.8; who pastes a log may have cut the time off
+    re.compile(
+        r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL)(?: \d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d+)?)?"
+        r" \[?[\w./-]+\.py:\d+\] ?"
+    ),
+    # SGLang: the rank stands behind the time
+    re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?P<rank>(?: [A-Z]+\d+)*)\] ?"),
+)
+_REPEATED = re.compile(r"\s*\[repeated \d+x across cluster\].*$")
+_MOST_CONTINUATIONS = 60
+_MOST_WRAPPED = 3
+
+
+class Writer(NamedTuple):
+    """One process name in front of a line, e.g. ``Worker_TP0``; the process id where it stands there."""
+
+    name: str
+    pid: int | None
+
+
+@dataclass(frozen=True)
+class LogLine:
+    """One line: what is said, who said it (outermost process first) and the line as a person reads it.
+
+    ``continuation`` holds the bare lines that follow: a terminal or an editor may have wrapped this one.
+    ``cut`` says that the text ended here without a line break, so that the last word may be a part of one.
+    ``headed`` says that the line has a logger's head.
+    """
+
+    text: str
+    shown: str
+    level: str | None = None
+    writers: tuple[Writer, ...] = ()
+    headed: bool = False
+    cut: bool = False
+    continuation: tuple[str, ...] = ()
+
+    @property
+    def innermost(self) -> Writer | None:
+        """The process that wrote the line; the others passed it on."""
+        return self.writers[-1] if self.writers else None
+
+    @cached_property
+    def readings(self) -> tuple[str, ...]:
+        """The line as it stands, then as it reads if the next lines belong to it."""
+        if not self.continuation:
+            return (self.text,)
+        parts = (self.text, *self.continuation[:_MOST_WRAPPED])
+        return (self.text, " ".join(parts), "".join(parts))
+
+    def unwrapped(self) -> str:
+        """Return the line with all that may belong to it, joined as a terminal breaks lines."""
+        return "".join((self.text, *self.continuation))
+
+
+def read_lines(text: str) -> tuple[LogLine, ...]:
+    """Return the lines that say something, in order."""
+    raw = _BREAK.split(_COLOUR.sub("", text))
+    lines = [line for part in raw[:-1] if (line := _line(part))]
+    if last := _line(raw[-1]):
+        lines.append(replace(last, cut=True))
+    return tuple(_with_continuations(lines))
+
+
+def _line(raw: str) -> LogLine | None:
+    text, writers = _peeled(_REPEATED.sub("", raw))
+    if text.startswith("{") and (record := _json_record(text)):
+        return record
+    head = next((found for shape in _HEADS if (found := shape.match(text))), None)
+    if head is None:
+        return LogLine(text, raw.strip(), writers=writers) if text else None
+    parts = head.groupdict()
+    if parts.get("rank"):
+        writers = (*writers, Writer(parts["rank"].strip(), None))
+    return LogLine(text[head.end() :].strip(), raw.strip(), parts.get("level"), writers, headed=True)
+
+
+def _peeled(text: str) -> tuple[str, tuple[Writer, ...]]:
+    writers = []
+    while found := _PREFIX.match(text):
+        if found["name"]:
+            writers.append(Writer(found["name"], int(found["pid"])))
+        text = text[found.end() :]
+    return text.strip(), tuple(writers)
+
+
+def _json_record(text: str) -> LogLine | None:
+    """Read a line of a JSON logger (vLLM, TGI, docker), whose message may have prefixes of its own.
+
+    Other JSON objects with a message (an error answer, say) have no level and are no log lines.
+    """
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(record, dict):
+        return None
+    level = record.get("levelname") or record.get("level")
+    message = _message(record) if isinstance(level, str) or "stream" in record else None
+    inner = _line(message.strip().replace("\r", " ").replace("\n", " ")) if message else None
+    if inner is None:
+        return None
+    name, pid = record.get("processName"), record.get("process")
+    outer = (Writer(name, pid),) if isinstance(name, str) and isinstance(pid, int) else ()
+    return replace(
+        inner,
+        shown=text,
+        level=inner.level or (level if isinstance(level, str) else None),
+        writers=(*outer, *inner.writers),
+        headed=True,
+    )
+
+
+def _message(record: dict[str, Any]) -> str | None:
+    inner = record.get("fields")
+    places = (record, inner) if isinstance(inner, dict) else (record,)
+    found = (place.get(key) for place in places for key in ("message", "msg", "log"))
+    return next((message for message in found if isinstance(message, str)), None)
+
+
+def _with_continuations(lines: list[LogLine]) -> Iterator[LogLine]:
+    starts = [place for place, line in enumerate(lines) if line.headed or place == 0]
+    for start, end in pairwise([*starts, len(lines)]):
+        head, rest = lines[start], lines[start + 1 : end]
+        own = [line.text for line in rest[:_MOST_CONTINUATIONS] if line.writers in ((), head.writers)]
+        yield replace(head, continuation=tuple(own), cut=head.cut and not rest) if own else head
+        yield from rest

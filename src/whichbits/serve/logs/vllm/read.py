@@ -1,0 +1,184 @@
+"""A vLLM log to an inspection."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from whichbits.record.inspection import Inspection, Problem
+from whichbits.serve.logs import hints
+from whichbits.serve.logs.lines import LogLine
+from whichbits.serve.logs.reading import FactSheet, Reading, read, search
+from whichbits.serve.logs.vllm import wordings
+from whichbits.serve.logs.vllm.attention import attention_backend
+from whichbits.serve.logs.vllm.crew import Crew, read_crew
+from whichbits.serve.logs.vllm.failures import problems
+from whichbits.serve.logs.vllm.pools import put_pool_facts, scheduler_is_the_limit
+from whichbits.serve.logs.vllm.settings import read_arguments, read_configuration
+from whichbits.serve.logs.vllm.workers import put_worker_facts
+
+_BYTES_PER_GIB = 1 << 30
+_OWN_WORDS = re.compile(
+    r"LLM engine \(v|vLLM API server version|non-default args: \{|[▀▄█] .*\bversion {1,2}v?\d"
+    r"|KV cache size: [\d,]+ tokens"
+    r"|Maximum concurrency for [\d,]+ tokens per request|# \w+ blocks: \d|Available KV cache memory:"
+    r"|Loading model weights took|Model loading took|less than desired GPU memory utilization"
+    r"|To serve at least one request with the model"
+)
+_OWN_PROCESSES = re.compile(
+    r"VllmWorker|EngineCore\b|EngineCore_|APIServer\b|Worker(?:_|$)|Ray(?:WorkerWrapper|WorkerProc)"
+)
+
+
+def claims(line: LogLine) -> bool:
+    """Return whether only vLLM prints this; SGLang uses parts of it, which log in its shape."""
+    if any(_OWN_PROCESSES.match(writer.name) for writer in line.writers):
+        return True
+    return _OWN_WORDS.search(line.text) is not None
+
+
+def may_have_written(line: LogLine) -> bool:
+    """Return whether the line has vLLM's head; enough where no other engine claims the log."""
+    return line.headed and line.level is not None
+
+
+def inspect(lines: Sequence[LogLine]) -> Inspection:
+    """Read the last start that the log holds."""
+    lines = _last_start(lines)
+    crew, sheet = read_crew(lines), FactSheet()
+    _put_settings(sheet, lines)
+    _put_crew(sheet, crew)
+    put_worker_facts(sheet, read(wordings.WORKER, lines), crew)
+    _put_memory_summary(sheet, lines, crew)
+    inconsistent = put_pool_facts(sheet, read(wordings.POOL, lines), crew)
+    sheet.put_first(read(wordings.ENGINE, lines))
+    _put_kernels(sheet, lines)
+    _put_console(sheet, lines)
+    _put_bytes_per_token(sheet, crew)
+    found = hints.hints(lines, sheet.facts)
+    if found:
+        sheet.put("hints", [code for code, _ in found], next((line for _, line in found if line), None))
+    warned = [Problem(code) for code in inconsistent]
+    warned += [Problem("max_num_seqs_below_max_concurrency")] if scheduler_is_the_limit(sheet) else []
+    warned += [Problem(code, line.shown) for code, line in hints.warnings(lines)]
+    version = _version(lines)
+    return Inspection("startup_log", "vllm", version, sheet.facts, problems(lines), tuple(warned), sheet.lines)
+
+
+def _last_start(lines: Sequence[LogLine]) -> Sequence[LogLine]:
+    """Return the lines from the last banner on: a log that was appended to holds several starts."""
+    _, served, banner = wordings.VERSION
+    starts = [place for place, line in enumerate(lines) if search(served, line) or search(banner, line)]
+    return lines[starts[-1] :] if len(starts) > 1 else lines
+
+
+def _version(lines: Sequence[LogLine]) -> str | None:
+    for known in wordings.VERSION:
+        for line in lines:
+            if found := search(known, line):
+                return found["version"]
+    return None
+
+
+def _put_settings(sheet: FactSheet, lines: Sequence[LogLine]) -> None:
+    """Arguments, then what vLLM says it does, then the configuration: the later is the surer."""
+    sheet.put_all(read_arguments(lines))
+    said = list(read(wordings.SAID, lines))
+    sheet.put_all(_first_of_each(said))
+    fitted = [reading for reading in said if "Auto-fit" in reading.line.text]
+    sheet.put_all(read_configuration(lines))
+    sheet.put_all(fitted)
+    if backend := attention_backend(lines):
+        sheet.put_all([backend])
+
+
+def _first_of_each(readings: Iterable[Reading]) -> Iterable[Reading]:
+    first: dict[str, Reading] = {}
+    for reading in readings:
+        first.setdefault(reading.name, reading)
+    return first.values()
+
+
+def _put_crew(sheet: FactSheet, crew: Crew) -> None:
+    """Put who was seen; what is seen is not what is configured."""
+    for name, size in crew.sizes_seen().items():
+        sheet.put(name, size)
+    labels = [worker.label for worker in crew.workers.values() if worker.label is not None]
+    pids = [key for key in crew.workers if isinstance(key, int)]
+    several = next((worker for worker in crew.workers.values() if len(_own_names(worker.names)) > 1), None)
+    seen: dict[str, Any] = {
+        "ranks_seen": sorted(set(labels), key=str),
+        "tp_ranks_seen": crew.places("TP"),
+        "dp_ranks_seen": crew.places("DP"),
+        "engines_seen": list(crew.engines) if len(crew.engines) > 1 else [],
+        "worker_pids": pids,
+        "distinct_worker_pids": len(pids),
+        "same_pid_names": _own_names(several.names) if several else [],
+        "ep": True if crew.places("EP") else None,
+    }
+    for name, value in seen.items():
+        if value:
+            sheet.put(name, value)
+
+
+def _own_names(names: Sequence[str]) -> list[str]:
+    return [name for name in names if not name.startswith("Ray")]
+
+
+def _put_memory_summary(sheet: FactSheet, lines: Sequence[LogLine], crew: Crew) -> None:
+    """Put what the one line with all memory adds to the lines before it."""
+    summary = FactSheet()
+    put_worker_facts(summary, (_in_gib(reading) for reading in read(wordings.MEMORY_SUMMARY, lines)), crew)
+    for name, value in summary.facts.items():
+        if name not in sheet.facts:
+            sheet.put(name, value, summary.lines.get(name))
+    said = [
+        crew.label_of(crew.worker_of(reading.line))
+        for reading in read(wordings.WORKER, lines)
+        if reading.name == "kv_cache_memory_gib"
+    ]
+    if ranks := [rank for rank in dict.fromkeys(said) if rank is not None]:
+        sheet.put("ranks_with_kv", sorted(ranks, key=str))
+
+
+def _in_gib(reading: Reading) -> Reading:
+    if reading.name != "kv_cache_memory_bytes":
+        return reading
+    return Reading("kv_cache_memory_gib", reading.value / _BYTES_PER_GIB, reading.line)
+
+
+def _put_kernels(sheet: FactSheet, lines: Sequence[LogLine]) -> None:
+    chosen: dict[str, tuple[str, LogLine]] = {}
+    for known in wordings.KERNEL:
+        for line in lines:
+            if found := search(known, line):
+                chosen.setdefault(found["layer"], (found["kernel"], line))
+    if chosen:
+        first = next(line for _, line in chosen.values())
+        sheet.put("quant_kernels", list(dict.fromkeys(kernel for kernel, _ in chosen.values())), first)
+        sheet.put("quant_kernel_for", {layer: kernel for layer, (kernel, _) in chosen.items()}, first)
+    for line in lines:
+        if found := search(wordings.GRAPH_COUNTS, line):
+            counts = dict(part.split("=") for part in _words_with_equals(found["counts"]))
+            sheet.put("cudagraph_counts", {mode: int(count) for mode, count in counts.items()}, line)
+
+
+def _words_with_equals(text: str) -> list[str]:
+    return [word for word in text.split() if word.count("=") == 1 and word.isascii() and word[-1].isdigit()]
+
+
+def _put_console(sheet: FactSheet, lines: Sequence[LogLine]) -> None:
+    readings = list(read(wordings.CONSOLE, lines))
+    for name, fact in (("prompt_tps", "peak_logged_prompt_tps"), ("generation_tps", "peak_logged_generation_tps")):
+        if said := [reading for reading in readings if reading.name == name]:
+            peak = max(said, key=lambda reading: reading.value)
+            sheet.put(fact, peak.value, peak.line)
+    rates = [reading for reading in readings if reading.name == "prefix_hit_rate_percent"]
+    if rates:
+        sheet.put("last_prefix_hit_rate_percent", rates[-1].value, rates[-1].line)
+
+
+def _put_bytes_per_token(sheet: FactSheet, crew: Crew) -> None:
+    """KV bytes of a token = memory of the pool / tokens, where one worker holds the whole pool."""
+    memory, tokens = sheet.facts.get("kv_cache_memory_gib"), sheet.facts.get("kv_cache_tokens")
+    if memory and tokens and not crew.sizes_seen() and "kv_cache_memory_gib_max" not in sheet.facts:
+        sheet.put("kv_bytes_per_token_derived", round(memory * _BYTES_PER_GIB / tokens))
