@@ -12,10 +12,13 @@ from whichbits.errors import BadInput
 from whichbits.record.inspection import Inspection
 
 _RECOGNISERS = (
+    "whichbits.record.importers.inspect:recognise",
     "whichbits.serve.metric_names:recognise",
+    "whichbits.drive.inspect_stream:recognise",
     "whichbits.serve.logs.read:recognise",
+    "whichbits.traffic.inspect_dataset:recognise",
 )
-"""In this order: the strictest shapes first, logs last, since a log may hold anything."""
+"""In this order: the strictest shapes first; a log may hold anything, and a table of numbers is tried last."""
 
 _MARKS_OF_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -73,7 +76,7 @@ def _as_json(inspection: Inspection) -> dict[str, Any]:
         "engine_version": inspection.engine_version,
         "facts": inspection.facts,
         "errors": [{"code": error.code, "line": error.line} for error in inspection.errors],
-        "warnings": [{"code": warning.code} for warning in inspection.warnings],
+        "warnings": [{"code": each.code, "line": each.line} for each in inspection.warnings],
         "lines": inspection.lines,
     }
 
