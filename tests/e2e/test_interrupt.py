@@ -90,7 +90,7 @@ def test_an_impatient_user_costs_nothing(tmp_path: Path) -> None:
 
 def _pressed_until(running: Tool, text: str) -> bool:
     running.press_ctrl_c()
-    return text in running.stdout
+    return text in running.stdout or running.returncode is not None
 
 
 def test_kill_9_in_a_cell_leaves_no_server_and_a_run_that_can_be_gone_on_with(tmp_path: Path) -> None:
