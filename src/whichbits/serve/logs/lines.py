@@ -21,7 +21,7 @@ _PREFIX = re.compile(
     | [\w.-]{1,80}+ \s*+ \| (?=\s)                                                          # docker compose
     | \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d (?:[.,]\d+)?+ (?:Z|[+-]\d\d:?\d\d) (?:\s(?:stdout|stderr)\s[FP])?+ (?=\s)
     | [A-Z][a-z]{2} \s[\s\d]\d \s \d\d:\d\d:\d\d \s [\w.-]++ \s [\w./@-]++ \[\d+\]:          # journald, syslog
-    | \[rank\d+\]: | \[\d+,\d+\]<std(?:out|err)>: | \[\d+\](?=\s) | >(?=\s)
+    | \[rank\d+\]: | \[gpu(?:_id)?=\d+\](?=\s) | \[\d+,\d+\]<std(?:out|err)>: | \[\d+\](?=\s) | >(?=\s)
     )""",
     re.VERBOSE,
 )

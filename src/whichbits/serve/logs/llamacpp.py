@@ -9,22 +9,22 @@ from whichbits.serve.logs.reading import FactSheet, Reading, read, search, wordi
 
 MARK = re.compile(
     r"\bllama_(?:model|context|new_context|kv_cache|print|perf|init)\w*\b|\bllm_load_\w+:|\bllama_kv_cache|\bggml_\w+:"
-    r"|\bprint_timings?\b|\bprint_info: |\b(?:prompt eval|generation eval|eval) time = +[\d.]+ ms /"
+    r"|\bprint_timings?\b|\bprint_info: |\b(?:prompt eval|generation eval|eval) time *= *[\d.]+ ms /"
     r"|\b(?:slot|srv) +\w+: "
 )
-_MS = r"= +(?P<{0}_ms>[\d.]+) ms"
+_MS = r" *= *(?P<{0}_ms>[\d.]+) ms"
 _RATE = r"(?:\( *[\d.]+ ms per token, *(?P<{0}_tps>[\d.]+) tokens per second)?"
 _TIMINGS = (
     wording(
         "prompt eval time",
-        rf"prompt eval time {_MS.format('prompt')} / +(?P<prompt_tokens>\d+) tokens? *{_RATE.format('prompt')}",
+        rf"prompt eval time{_MS.format('prompt')} / +(?P<prompt_tokens>\d+) tokens? *{_RATE.format('prompt')}",
     ),
     wording(
         "eval time",
-        rf"(?<!prompt )eval time {_MS.format('decode')} / +(?P<decode_tokens>\d+) (?:tokens?|runs?) *"
+        rf"(?<!prompt )eval time{_MS.format('decode')} / +(?P<decode_tokens>\d+) (?:tokens?|runs?) *"
         rf"{_RATE.format('decode')}",
     ),
-    wording("total time", rf"total time {_MS.format('total')}"),
+    wording("total time", rf"total time{_MS.format('total')}"),
 )
 _SAID = (
     wording("build: ", r"\bbuild: (?P<build>\d+) \("),

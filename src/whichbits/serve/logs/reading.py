@@ -7,6 +7,8 @@ from typing import Any
 
 from whichbits.serve.logs.lines import LogLine
 
+BYTES_PER_GIB = 1 << 30
+
 _INTEGER = re.compile(r"-?\d{1,3}(?:,\d{3})+|-?\d+")
 _DECIMAL = re.compile(r"-?\d[\d,]*\.\d*")
 
@@ -57,6 +59,12 @@ class FactSheet:
         for reading in readings:
             if reading.name not in self.facts:
                 self.put(reading.name, reading.value, reading.line)
+
+    def put_bytes_per_token(self) -> None:
+        """Put KV bytes of a token = memory of the pool / its tokens; for logs where one GPU holds the whole pool."""
+        memory, tokens = self.facts.get("kv_cache_memory_gib"), self.facts.get("kv_cache_tokens")
+        if memory and tokens:
+            self.put("kv_bytes_per_token_derived", round(memory * BYTES_PER_GIB / tokens))
 
 
 def wording(mark: str, pattern: str | None = None, **says: Any) -> Wording:

@@ -10,6 +10,7 @@ from whichbits.serve.logs.vllm.wordings import WORLD
 
 _ENGINE = re.compile(r"EngineCore(?:_(?:DP)?(?P<number>\d+))?\b")
 _WORKER = re.compile(r"(?:Vllm)?Worker(?:Process|Proc)?(?:[-_ ].*)?|RayWorkerProc|RayWorkerWrapper")
+_SPEAKS_OF = re.compile(r"Engine (?P<number>\d{3}): ")
 _PLACES = re.compile(r"(?<![A-Z])(PCP|DCP|DP|PP|TP|EP)(\d+)")
 _BARE_RANK = re.compile(r"\brank=(\d+)")
 _SIZES = {"TP": "tensor_parallel_size_seen", "PP": "pipeline_parallel_size_seen", "DP": "data_parallel_size_seen"}
@@ -90,6 +91,8 @@ def read_crew(lines: Sequence[LogLine]) -> Crew:
         for writer in line.writers:
             if (number := _engine(writer.name)) is not None:
                 engines[number] = None
+        if found := _SPEAKS_OF.match(line.text):
+            engines[int(found["number"])] = None
         last = line.innermost
         if last and _WORKER.fullmatch(last.name):
             workers[_key(last)] = _with_name(workers.get(_key(last)), line.writers)

@@ -7,7 +7,7 @@ from typing import Any
 from whichbits.record.inspection import Inspection, Problem
 from whichbits.serve.logs import hints
 from whichbits.serve.logs.lines import LogLine
-from whichbits.serve.logs.reading import FactSheet, Reading, read, search
+from whichbits.serve.logs.reading import BYTES_PER_GIB, FactSheet, Reading, read, search
 from whichbits.serve.logs.vllm import wordings
 from whichbits.serve.logs.vllm.attention import attention_backend
 from whichbits.serve.logs.vllm.crew import Crew, read_crew
@@ -16,7 +16,6 @@ from whichbits.serve.logs.vllm.pools import put_pool_facts, scheduler_is_the_lim
 from whichbits.serve.logs.vllm.settings import read_arguments, read_configuration
 from whichbits.serve.logs.vllm.workers import put_worker_facts
 
-_BYTES_PER_GIB = 1 << 30
 _OWN_WORDS = re.compile(
     r"LLM engine \(v|vLLM API server version|non-default args: \{|[▀▄█] .*\bversion {1,2}v?\d"
     r"|KV cache size: [\d,]+ tokens"
@@ -53,7 +52,8 @@ def inspect(lines: Sequence[LogLine]) -> Inspection:
     sheet.put_first(read(wordings.ENGINE, lines))
     _put_kernels(sheet, lines)
     _put_console(sheet, lines)
-    _put_bytes_per_token(sheet, crew)
+    if not crew.sizes_seen():
+        sheet.put_bytes_per_token()
     found = hints.hints(lines, sheet.facts)
     if found:
         sheet.put("hints", [code for code, _ in found], next((line for _, line in found if line), None))
@@ -143,7 +143,7 @@ def _put_memory_summary(sheet: FactSheet, lines: Sequence[LogLine], crew: Crew) 
 def _in_gib(reading: Reading) -> Reading:
     if reading.name != "kv_cache_memory_bytes":
         return reading
-    return Reading("kv_cache_memory_gib", reading.value / _BYTES_PER_GIB, reading.line)
+    return Reading("kv_cache_memory_gib", reading.value / BYTES_PER_GIB, reading.line)
 
 
 def _put_kernels(sheet: FactSheet, lines: Sequence[LogLine]) -> None:
@@ -175,10 +175,3 @@ def _put_console(sheet: FactSheet, lines: Sequence[LogLine]) -> None:
     rates = [reading for reading in readings if reading.name == "prefix_hit_rate_percent"]
     if rates:
         sheet.put("last_prefix_hit_rate_percent", rates[-1].value, rates[-1].line)
-
-
-def _put_bytes_per_token(sheet: FactSheet, crew: Crew) -> None:
-    """KV bytes of a token = memory of the pool / tokens, where one worker holds the whole pool."""
-    memory, tokens = sheet.facts.get("kv_cache_memory_gib"), sheet.facts.get("kv_cache_tokens")
-    if memory and tokens and not crew.sizes_seen() and "kv_cache_memory_gib_max" not in sheet.facts:
-        sheet.put("kv_bytes_per_token_derived", round(memory * _BYTES_PER_GIB / tokens))
