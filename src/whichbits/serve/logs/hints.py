@@ -24,7 +24,7 @@ _HINTS = (
     wording("efaulting to scaling factors of 1.0", hint="kv_scale_default_1.0"),
     wording(
         "eep",
-        r"(?i)(?=.*deep_?gemm\b)(?=.*\b(?:not supported|unsupported|disabled)\b).*\b(?:platform|GPUs?|Blackwell|Hopper)\b",
+        r"(?i)(?=.*deep_?gemm\b)(?=.*\b(?:not supported|unsupported|disabled)\b).*\b(?:platform|GPUs?|Blackwell)\b",
         hint="deepgemm_disabled_platform",
     ),
     wording("is >= mamba page size", hint="hybrid_model"),
