@@ -38,12 +38,12 @@ class Scrape:
     def total(self, *names: str, **labels: str) -> float | int | None:
         """Sum the first of the names that has samples; counters with and without ``_total``."""
         values = self.values(*(spelling for name in names for spelling in (f"{name}_total", name)), **labels)
-        return _number(math.fsum(values)) if values else None
+        return _number(sum(values)) if values else None
 
     def mean(self, *names: str) -> float | None:
         """Average a share over engines."""
         values = self.values(*names)
-        return math.fsum(values) / len(values) if values else None
+        return sum(values) / len(values) if values else None
 
     def values(self, *names: str, **labels: str) -> list[float]:
         """Return the finite values of the first name that has any."""
@@ -65,7 +65,7 @@ class Scrape:
         """Return cumulative counts by upper bound, summed over engines."""
         counts: dict[str, float] = {}
         for sample in self.series:
-            if sample.name == f"{name}_bucket" and "le" in sample.labels:
+            if sample.name == f"{name}_bucket" and "le" in sample.labels and math.isfinite(sample.value):
                 counts[sample.labels["le"]] = counts.get(sample.labels["le"], 0) + sample.value
         return {bound: _number(count) for bound, count in counts.items()}
 
@@ -81,11 +81,15 @@ def recognise(name: str, text: str) -> Inspection | None:
     for prefix, (engine, facts_of) in _ENGINES.items():
         scrape = _scrape(text, prefix)
         if scrape.names:
-            facts = {fact: value for fact, value in facts_of(scrape).items() if value not in (None, {})}
+            facts = {fact: value for fact, value in facts_of(scrape).items() if _is_known(value)}
             return Inspection("metrics", _name(engine, scrape), None, facts, (), _warnings(scrape, facts))
     if in_shape < _MOSTLY * (len(lines) - 1):
         return None
     return Inspection("metrics", "unknown", None, {}, (), (Problem("no_engine_metrics"),))
+
+
+def _is_known(value: Any) -> bool:
+    return value not in (None, {}) and not (isinstance(value, float) and not math.isfinite(value))
 
 
 def _unquoted(text: str) -> str:
@@ -317,7 +321,7 @@ def _number_or_none(value: float | None) -> float | int | None:
 
 
 def _integer(text: str | None) -> int | None:
-    return int(text) if text and text.isascii() and text.isdigit() else None
+    return int(text) if text and re.fullmatch(r"\d{1,18}", text, re.ASCII) else None
 
 
 def _decimal(text: str | None) -> float | None:

@@ -49,10 +49,12 @@ _SAID = (
     wording("server is listening", ready=True),
 )
 _POOL = (
-    wording("KV self size", r"KV self size +=\s*(?P<mib>[\d.]+) MiB"),
-    wording("cells", r"\bsize =\s*(?P<mib>[\d.]+) MiB \( *\d+ cells"),
+    wording("KV self size", r"KV self size +=\s*(?P<mib>\d+(?:\.\d+)?) MiB"),
+    wording("cells", r"\bsize =\s*(?P<mib>\d+(?:\.\d+)?) MiB \( *\d+ cells"),
 )
-_BUFFER = wording("buffer size", r"(?P<device>[\w.+-]+) (?P<use>KV|compute|model) buffer size =\s*(?P<mib>[\d.]+) MiB")
+_BUFFER = wording(
+    "buffer size", r"(?P<device>[\w.+-]+) (?P<use>KV|compute|model) buffer size =\s*(?P<mib>\d+(?:\.\d+)?) MiB"
+)
 _BUFFER_FACTS = {"KV": "kv_cache_memory_mib", "compute": "compute_buffer_mib", "model": "model_memory_mib"}
 _OUT_OF_MEMORY = wording("out of memory", r"(?i)\bout of memory\b")
 

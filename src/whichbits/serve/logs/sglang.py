@@ -6,7 +6,7 @@ from typing import Any
 
 from whichbits.record.inspection import Inspection, Problem
 from whichbits.serve.logs import hints
-from whichbits.serve.logs.fields import split_fields, value
+from whichbits.serve.logs.fields import integers, split_fields, value
 from whichbits.serve.logs.lines import LogLine
 from whichbits.serve.logs.reading import FactSheet, Reading, read, search, searched, wording
 
@@ -39,7 +39,8 @@ _SAID = (
     wording("The server is fired up", ready=True),
 )
 _MEMORY = wording(
-    "KV Cache is allocated", r"K size: (?P<keys>[\d.]+) GB, V size: (?P<values>[\d.]+) GB|KV size: (?P<both>[\d.]+) GB"
+    "KV Cache is allocated",
+    r"K size: (?P<keys>\d+(?:\.\d+)?) GB, V size: (?P<values>\d+(?:\.\d+)?) GB|KV size: (?P<both>\d+(?:\.\d+)?) GB",
 )
 _CAPTURE_SIZES = wording("Capture cuda graph bs", r"Capture cuda graph bs \[(?P<sizes>[\d, ]+)\]")
 _ARGUMENTS = re.compile(r"server_args=ServerArgs\((?P<fields>.*)", re.DOTALL)
@@ -95,9 +96,7 @@ def inspect(lines: Sequence[LogLine]) -> Inspection:
         sheet.put_bytes_per_token()
     for line in lines:
         if sizes := search(_CAPTURE_SIZES, line):
-            sheet.put(
-                "cudagraph_capture_sizes", [int(size) for size in sizes["sizes"].split(",") if size.strip()], line
-            )
+            sheet.put("cudagraph_capture_sizes", integers(sizes["sizes"]), line)
             break
     found = hints.hints(lines, sheet.facts)
     if found:
@@ -172,7 +171,7 @@ def _ranks(lines: Sequence[LogLine]) -> dict[str, dict[str, int]]:
 
 
 def _places(label: str) -> dict[str, int]:
-    return {name: int(number) for name, number in re.findall(r"([A-Z]+)(\d+)", label)}
+    return {name: int(number) for name, number in re.findall(r"([A-Z]+)(\d{1,6})", label)}
 
 
 def _rank(line: LogLine) -> str:

@@ -8,11 +8,11 @@ from whichbits.serve.logs.lines import LogLine, Writer
 from whichbits.serve.logs.reading import search
 from whichbits.serve.logs.vllm.wordings import WORLD
 
-_ENGINE = re.compile(r"EngineCore(?:_(?:DP)?(?P<number>\d+))?\b")
+_ENGINE = re.compile(r"EngineCore(?:_(?:DP)?(?P<number>\d{1,6}))?\b")
 _WORKER = re.compile(r"(?:Vllm)?Worker(?:Process|Proc)?(?:[-_ ].*)?|RayWorkerProc|RayWorkerWrapper")
 _SPEAKS_OF = re.compile(r"Engine (?P<number>\d{3}): ")
-_PLACES = re.compile(r"(?<![A-Z])(PCP|DCP|DP|PP|TP|EP)(\d+)")
-_BARE_RANK = re.compile(r"\brank=(\d+)")
+_PLACES = re.compile(r"(?<![A-Z])(PCP|DCP|DP|PP|TP|EP)(\d{1,6})")
+_BARE_RANK = re.compile(r"\brank=(\d{1,6})")
 _SIZES = {"TP": "tensor_parallel_size_seen", "PP": "pipeline_parallel_size_seen", "DP": "data_parallel_size_seen"}
 
 WorkerKey = int | str

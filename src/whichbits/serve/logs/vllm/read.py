@@ -26,6 +26,8 @@ _OWN_WORDS = re.compile(
 _OWN_PROCESSES = re.compile(
     r"VllmWorker|EngineCore\b|EngineCore_|APIServer\b|Worker(?:_|$)|Ray(?:WorkerWrapper|WorkerProc)"
 )
+_GRAPH_COUNT = re.compile(r"\b([A-Z_]+)=(\d{1,6})\b")
+_DIGITS = re.compile(r"\d+")
 
 
 def claims(line: LogLine) -> bool:
@@ -106,7 +108,7 @@ def _put_crew(sheet: FactSheet, crew: Crew) -> None:
     pids = [key for key in crew.workers if isinstance(key, int)]
     several = next((worker for worker in crew.workers.values() if len(_own_names(worker.names)) > 1), None)
     seen: dict[str, Any] = {
-        "ranks_seen": sorted(set(labels), key=str),
+        "ranks_seen": sorted(set(labels), key=_by_number),
         "tp_ranks_seen": crew.places("TP"),
         "dp_ranks_seen": crew.places("DP"),
         "engines_seen": list(crew.engines) if len(crew.engines) > 1 else [],
@@ -118,6 +120,11 @@ def _put_crew(sheet: FactSheet, crew: Crew) -> None:
     for name, value in seen.items():
         if value:
             sheet.put(name, value)
+
+
+def _by_number(label: str | int) -> list[int]:
+    """Order TP10 behind TP2."""
+    return [int(digits) for digits in _DIGITS.findall(str(label))]
 
 
 def _own_names(names: Sequence[str]) -> list[str]:
@@ -137,7 +144,7 @@ def _put_memory_summary(sheet: FactSheet, lines: Sequence[LogLine], crew: Crew) 
         if reading.name == "kv_cache_memory_gib"
     ]
     if ranks := [rank for rank in dict.fromkeys(said) if rank is not None]:
-        sheet.put("ranks_with_kv", sorted(ranks, key=str))
+        sheet.put("ranks_with_kv", sorted(ranks, key=_by_number))
 
 
 def _in_gib(reading: Reading) -> Reading:
@@ -158,12 +165,8 @@ def _put_kernels(sheet: FactSheet, lines: Sequence[LogLine]) -> None:
         sheet.put("quant_kernel_for", {layer: kernel for layer, (kernel, _) in chosen.items()}, first)
     for line in lines:
         if found := search(wordings.GRAPH_COUNTS, line):
-            counts = dict(part.split("=") for part in _words_with_equals(found["counts"]))
-            sheet.put("cudagraph_counts", {mode: int(count) for mode, count in counts.items()}, line)
-
-
-def _words_with_equals(text: str) -> list[str]:
-    return [word for word in text.split() if word.count("=") == 1 and word.isascii() and word[-1].isdigit()]
+            counts = _GRAPH_COUNT.findall(found["counts"])
+            sheet.put("cudagraph_counts", {mode: int(count) for mode, count in counts}, line)
 
 
 def _put_console(sheet: FactSheet, lines: Sequence[LogLine]) -> None:

@@ -152,4 +152,4 @@ CONSOLE = (
 
 GRAPH_COUNTS = wording("Profiling CUDA graph memory", r"Profiling CUDA graph memory: (?P<counts>.*)")
 
-WORLD = wording("in world size", r"rank \d+ in world size (?P<world_size>\d+) is assigned as DP rank")
+WORLD = wording("in world size", r"rank \d+ in world size (?P<world_size>\d{1,6}) is assigned as DP rank")
