@@ -67,9 +67,10 @@ class Crew:
         return next((number for writer in line.writers if (number := _engine(writer.name)) is not None), 0)
 
     def places(self, dimension: str) -> list[int]:
-        """Return the ranks seen along one dimension of the grid."""
+        """Return the ranks seen along one dimension of the grid; several engines are data-parallel ranks."""
         seen = {worker.places[dimension] for worker in self.workers.values() if dimension in worker.places}
-        return sorted(seen)
+        engines = self.engines if dimension == "DP" and len(self.engines) > 1 else ()
+        return sorted(seen.union(engines))
 
     def sizes_seen(self) -> dict[str, int]:
         """Return the least size of each dimension that the names prove.

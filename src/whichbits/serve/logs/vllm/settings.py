@@ -79,7 +79,7 @@ def _only_arguments(values: Mapping[str, Any], line: LogLine) -> Iterator[Readin
         "enable_expert_parallel": ("ep", lambda given: given),
     }
     for name, (fact, meaning) in readers.items():
-        if name in values:
+        if name in values and (values[name] is not None or name == "quantization"):
             yield Reading(fact, meaning(values[name]), line)
 
 
