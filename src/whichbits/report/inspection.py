@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -44,16 +45,13 @@ def _facts(inspection: Inspection, numbers: dict[str, int]) -> Table:
     return table
 
 
-def _problems(title: str, style: str, problems: Iterable[Problem]) -> Table:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(overflow="fold")
-    table.add_row(Text(title, style="italic"))
+def _problems(title: str, style: str, problems: Iterable[Problem]) -> Group:
+    rows: list[RenderableType] = [Text(title, style="italic")]
     for problem in problems:
-        words = Text(f"  {plain(problem.code)}", style=style)
+        rows.append(Padding(Text(plain(problem.code), style=style), (0, 0, 0, 2)))
         if problem.line:
-            words.append(f"\n    {plain(problem.line)}", style="dim")
-        table.add_row(words)
-    return table
+            rows.append(Padding(Text(plain(problem.line), style="dim", overflow="fold"), (0, 0, 0, 4)))
+    return Group(*rows)
 
 
 def _lines(numbers: dict[str, int]) -> Table:
@@ -70,7 +68,7 @@ def _words(value: Any) -> str:
         case None | bool():
             return {None: "none", True: "yes", False: "no"}[value]
         case list():
-            return ", ".join(map(_words, value))
+            return ", ".join(map(str, value))
         case dict():
             return "; ".join(f"{key}: {_words(entry)}" for key, entry in value.items())
         case int():

@@ -12,9 +12,13 @@ from whichbits.serve.metrics import Sample, parse
 Facts = dict[str, Any]
 
 _QUOTE = re.compile(r"^> ?", re.MULTILINE)
-_SHAPE = re.compile(r"^# ?(?:HELP|TYPE) [a-zA-Z_:][\w:]* |^[a-zA-Z_:][\w:]*(?:\{.*\})? [-+]?[\w.+-]+(?: -?\d+)?$")
+_SHAPE = re.compile(
+    r"^# ?(?:HELP|TYPE) [a-zA-Z_:][\w:]* |^[a-zA-Z_:][\w:]*(?:\{.*\})? [-+]?(?:\d[\w.+-]*|\.\d+|Inf|NaN)(?: -?\d+)?$"
+)
 _LOST_HASH = re.compile(r"^(?=(?:HELP|TYPE) [a-zA-Z_:])", re.MULTILINE)
-_MOSTLY = 0.9
+_MOSTLY, _PARTLY = 0.9, 0.5
+"""Shares of lines in the format that make a scrape of any program, and of one with an engine's names."""
+
 _ABORTED_SHARE = 0.1
 _INFLATED_BLOCK = 256
 """Hybrid models report a block size of hundreds of tokens, with which blocks x size is not the pool."""
@@ -34,12 +38,12 @@ class Scrape:
     def total(self, *names: str, **labels: str) -> float | int | None:
         """Sum the first of the names that has samples; counters with and without ``_total``."""
         values = self.values(*(spelling for name in names for spelling in (f"{name}_total", name)), **labels)
-        return _number(math.fsum(values)) if values else None
+        return _number(sum(values)) if values else None
 
     def mean(self, *names: str) -> float | None:
         """Average a share over engines."""
         values = self.values(*names)
-        return math.fsum(values) / len(values) if values else None
+        return sum(values) / len(values) if values else None
 
     def values(self, *names: str, **labels: str) -> list[float]:
         """Return the finite values of the first name that has any."""
@@ -61,7 +65,7 @@ class Scrape:
         """Return cumulative counts by upper bound, summed over engines."""
         counts: dict[str, float] = {}
         for sample in self.series:
-            if sample.name == f"{name}_bucket" and "le" in sample.labels:
+            if sample.name == f"{name}_bucket" and "le" in sample.labels and math.isfinite(sample.value):
                 counts[sample.labels["le"]] = counts.get(sample.labels["le"], 0) + sample.value
         return {bound: _number(count) for bound, count in counts.items()}
 
@@ -71,15 +75,21 @@ def recognise(name: str, text: str) -> Inspection | None:
     del name
     text = _unquoted(text)
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
-    in_shape = sum(1 for line in lines if _SHAPE.match(line))
-    if not lines or in_shape < max(1, _MOSTLY * (len(lines) - 1)):
+    in_shape = sum(1 for line in lines if _SHAPE.match(line.strip()))
+    if in_shape < max(1, _PARTLY * (len(lines) - 1)):
         return None
     for prefix, (engine, facts_of) in _ENGINES.items():
         scrape = _scrape(text, prefix)
         if scrape.names:
-            facts = {fact: value for fact, value in facts_of(scrape).items() if value not in (None, {})}
-            return Inspection("metrics", _name(engine, scrape), None, facts, (), _warnings(facts))
+            facts = {fact: value for fact, value in facts_of(scrape).items() if _is_known(value)}
+            return Inspection("metrics", _name(engine, scrape), None, facts, (), _warnings(scrape, facts))
+    if in_shape < _MOSTLY * (len(lines) - 1):
+        return None
     return Inspection("metrics", "unknown", None, {}, (), (Problem("no_engine_metrics"),))
+
+
+def _is_known(value: Any) -> bool:
+    return value not in (None, {}) and not (isinstance(value, float) and not math.isfinite(value))
 
 
 def _unquoted(text: str) -> str:
@@ -95,8 +105,8 @@ def _scrape(text: str, prefix: str) -> Scrape:
         if sample.name.startswith(prefix):
             bare = Sample(sample.name.removeprefix(prefix), sample.labels, sample.value)
             last[bare.name, frozenset(bare.labels.items())] = bare
-    told = re.findall(rf"^# ?HELP {re.escape(prefix)}(\S+) ?(.*)$", text, re.MULTILINE)
-    declared = re.findall(rf"^# ?TYPE {re.escape(prefix)}(\S+) ", text, re.MULTILINE)
+    told = re.findall(rf"^\s*# ?HELP {re.escape(prefix)}(\S+) ?(.*)$", text, re.MULTILINE)
+    declared = re.findall(rf"^\s*# ?TYPE {re.escape(prefix)}(\S+) ", text, re.MULTILINE)
     names = {sample.name for sample in last.values()}.union((name for name, _ in told), declared)
     return Scrape(tuple(_one_rank(last.values())), dict(told), frozenset(names))
 
@@ -289,8 +299,8 @@ def _name(engine: str, scrape: Scrape) -> str:
     return "llm-d-inference-sim (vllm names)" if simulated else engine
 
 
-def _warnings(facts: Facts) -> tuple[Problem, ...]:
-    if not facts:
+def _warnings(scrape: Scrape, facts: Facts) -> tuple[Problem, ...]:
+    if not scrape.series:
         return (Problem("metrics_declared_but_no_samples"),)
     aborted, finished = facts.get("requests_aborted"), facts.get("requests_finished_total", facts.get("requests_total"))
     if aborted and finished and aborted / finished > _ABORTED_SHARE:
@@ -311,7 +321,7 @@ def _number_or_none(value: float | None) -> float | int | None:
 
 
 def _integer(text: str | None) -> int | None:
-    return int(text) if text and text.isascii() and text.isdigit() else None
+    return int(text) if text and re.fullmatch(r"\d{1,18}", text, re.ASCII) else None
 
 
 def _decimal(text: str | None) -> float | None:

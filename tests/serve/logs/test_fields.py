@@ -8,7 +8,12 @@ from hypothesis import strategies as st
 
 from whichbits.serve.logs.fields import split_fields, value
 
-PLAIN = st.one_of(st.none(), st.booleans(), st.integers(), st.text(st.characters(codec="ascii", categories=["L", "N"])))
+PLAIN = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(10**17), 10**17),
+    st.text(st.characters(codec="ascii", categories=["L", "N"])),
+)
 KEYS = st.from_regex(r"[a-z_]{1,9}", fullmatch=True)
 
 

@@ -86,9 +86,11 @@ def test_a_value_that_the_end_of_the_text_cuts_is_unknown() -> None:
 
 
 PIECES = st.sampled_from(
-    ["INFO a.py:1] ", "(Worker pid=1) ", "args: Namespace(", "{'a': ", "=", ",", "'", ")", "KV cache size: ", "7,3",
-     "x ", "[2026-01-01 00:00:00 TP0] ", "server_args=ServerArgs(", "Args {", "[TensorRT-LLM] ", "took 1.", "GiB",
-     "llama_context: n_ctx = ", "\r", "\n", "\x1b[", "100%|", "[embedded] ", '{"level":"x","message":"', '"}']
+    ["INFO a.py:1] ", "INFO 12:00:00 [embedded] ", "(Worker pid=1) ", "[2026-01-01 00:00:00 TP0] ", "[TensorRT-LLM] ",
+     "args: Namespace(", "server_args=ServerArgs(", "Args {", "{'a': ", "=", ",", "'", ")", "a=b", "\r", "\n", "\x1b[",
+     '{"level":"x","message":"', '"}', "KV cache size: ", " tokens", "Model loading took ", " GiB and ", "1.2.3",
+     ",,", "7,3", "9" * 5000, "100%|", "K size: ", " GB, V size: ", " GB", "Capture cuda graph bs [1 2, ]", " MiB",
+     "Profiling CUDA graph memory: A=x9", "CUDA0 KV buffer size = ", "llama_context: n_ctx = "]
 )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from whichbits.record.inspection import Inspection, Problem
+from whichbits.record.schema import Fact
 from whichbits.serve.embedded.facts import read_facts, read_failure
 from whichbits.serve.logs.lines import LogLine
 
@@ -15,7 +16,7 @@ def claims(line: LogLine) -> bool:
 def inspect(lines: Sequence[LogLine]) -> Inspection:
     """Read the log."""
     text = "\n".join(line.shown for line in lines)
-    found = {name: fact for name, fact in read_facts(text).items() if fact.line is not None}
+    found = {name: fact for name, fact in _facts(text).items() if fact.line is not None}
     version = found.pop("engine_version", None)
     failed = read_failure(text)
     return Inspection(
@@ -26,3 +27,10 @@ def inspect(lines: Sequence[LogLine]) -> Inspection:
         () if failed is None else (Problem("engine_failed_to_start", failed),),
         lines={name: fact.line for name, fact in found.items() if fact.line},
     )
+
+
+def _facts(text: str) -> dict[str, Fact]:
+    try:
+        return read_facts(text)
+    except ValueError:  # a line that someone else wrote in the engine's shape
+        return {}

@@ -4,10 +4,11 @@ import re
 from typing import Any
 
 _KEY = re.compile(r"""\s*(?P<quote>['"]?)(?P<key>[A-Za-z_]\w*)(?P=quote)\s*[=:]\s*(?P<value>.*)""", re.DOTALL)
-_NUMBER = re.compile(r"-?\d+(?P<fraction>\.\d*)?(?P<exponent>e[+-]?\d+)?", re.IGNORECASE)
+_NUMBER = re.compile(r"-?\d{1,18}(?P<fraction>\.\d*)?(?P<exponent>e[+-]?\d{1,3})?", re.IGNORECASE)
 _ENUM_OBJECT = re.compile(r"<(?P<kind>\w+)\.(?P<name>\w+): .*>", re.DOTALL)
 _ENUM_NAME = re.compile(r"[A-Z]\w*\.(?P<name>[A-Z][A-Z0-9_]*)")
 _WORDS = {"None": None, "True": True, "False": False, "null": None, "true": True, "false": False}
+_COUNT = re.compile(r"\b\d{1,18}\b")
 _OPENING, _CLOSING = "([{", ")]}"
 
 
@@ -37,6 +38,11 @@ def value(text: str) -> Any:
     if enum := _ENUM_OBJECT.fullmatch(text) or _ENUM_NAME.fullmatch(text):
         return enum["name"].lower()
     return text.removeprefix("torch.")
+
+
+def integers(text: str) -> list[int]:
+    """Return the numbers of a printed list."""
+    return [int(number) for number in _COUNT.findall(text)]
 
 
 def _pieces(text: str) -> list[str]:

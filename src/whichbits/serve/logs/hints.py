@@ -24,7 +24,7 @@ _HINTS = (
     wording("efaulting to scaling factors of 1.0", hint="kv_scale_default_1.0"),
     wording(
         "eep",
-        r"(?i)\bDeepGEMM\b.*(?:not supported on|disabled because the platform|platform does not support)",
+        r"(?i)(?=.*deep_?gemm\b)(?=.*\b(?:not supported|unsupported|disabled)\b).*\b(?:platform|GPUs?|Blackwell)\b",
         hint="deepgemm_disabled_platform",
     ),
     wording("is >= mamba page size", hint="hybrid_model"),

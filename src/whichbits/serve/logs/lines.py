@@ -16,12 +16,12 @@ _COLOUR = re.compile(
 _BREAK = re.compile(r"\r\n|\n|\r")
 _PREFIX = re.compile(
     r"""\s*+ (?:
-      \( (?P<name>[A-Za-z][^()]*?) \s pid=(?P<pid>\d+) (?:,\s*ip=[^()]*)?+ \)              # vLLM, Ray
+      \( (?P<name>[A-Za-z][^()]*?) \s pid=(?P<pid>\d{1,10}) (?:,\s*ip=[^()]*)?+ \)              # vLLM, Ray
     | [^|%]{0,200}? \b\d{1,3}% (?:\ Completed)?+ \ ?\| (?:[^|]*\|)?+ \s*\d+/\d+ \s \[[^\]]*\]  # a progress bar
     | [\w.-]{1,80}+ \s*+ \| (?=\s)                                                          # docker compose
     | \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d (?:[.,]\d+)?+ (?:Z|[+-]\d\d:?\d\d) (?:\s(?:stdout|stderr)\s[FP])?+ (?=\s)
     | [A-Z][a-z]{2} \s[\s\d]\d \s \d\d:\d\d:\d\d \s [\w.-]++ \s [\w./@-]++ \[\d+\]:          # journald, syslog
-    | \[rank\d+\]: | \[\d+,\d+\]<std(?:out|err)>: | \[\d+\](?=\s) | >(?=\s)
+    | \[rank\d+\]: | \[gpu(?:_id)?=\d+\](?=\s) | \[\d+,\d+\]<std(?:out|err)>: | \[\d+\](?=\s) | >(?=\s)
     )""",
     re.VERBOSE,
 )

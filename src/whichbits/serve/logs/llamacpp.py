@@ -9,22 +9,22 @@ from whichbits.serve.logs.reading import FactSheet, Reading, read, search, wordi
 
 MARK = re.compile(
     r"\bllama_(?:model|context|new_context|kv_cache|print|perf|init)\w*\b|\bllm_load_\w+:|\bllama_kv_cache|\bggml_\w+:"
-    r"|\bprint_timings?\b|\bprint_info: |\b(?:prompt eval|generation eval|eval) time = +[\d.]+ ms /"
+    r"|\bprint_timings?\b|\bprint_info: |\b(?:prompt eval|generation eval|eval) time *= *[\d.]+ ms /"
     r"|\b(?:slot|srv) +\w+: "
 )
-_MS = r"= +(?P<{0}_ms>[\d.]+) ms"
+_MS = r" *= *(?P<{0}_ms>[\d.]+) ms"
 _RATE = r"(?:\( *[\d.]+ ms per token, *(?P<{0}_tps>[\d.]+) tokens per second)?"
 _TIMINGS = (
     wording(
         "prompt eval time",
-        rf"prompt eval time {_MS.format('prompt')} / +(?P<prompt_tokens>\d+) tokens? *{_RATE.format('prompt')}",
+        rf"prompt eval time{_MS.format('prompt')} / +(?P<prompt_tokens>\d+) tokens? *{_RATE.format('prompt')}",
     ),
     wording(
         "eval time",
-        rf"(?<!prompt )eval time {_MS.format('decode')} / +(?P<decode_tokens>\d+) (?:tokens?|runs?) *"
+        rf"(?<!prompt )eval time{_MS.format('decode')} / +(?P<decode_tokens>\d+) (?:tokens?|runs?) *"
         rf"{_RATE.format('decode')}",
     ),
-    wording("total time", rf"total time {_MS.format('total')}"),
+    wording("total time", rf"total time{_MS.format('total')}"),
 )
 _SAID = (
     wording("build: ", r"\bbuild: (?P<build>\d+) \("),
@@ -49,10 +49,12 @@ _SAID = (
     wording("server is listening", ready=True),
 )
 _POOL = (
-    wording("KV self size", r"KV self size +=\s*(?P<mib>[\d.]+) MiB"),
-    wording("cells", r"\bsize =\s*(?P<mib>[\d.]+) MiB \( *\d+ cells"),
+    wording("KV self size", r"KV self size +=\s*(?P<mib>\d+(?:\.\d+)?) MiB"),
+    wording("cells", r"\bsize =\s*(?P<mib>\d+(?:\.\d+)?) MiB \( *\d+ cells"),
 )
-_BUFFER = wording("buffer size", r"(?P<device>[\w.+-]+) (?P<use>KV|compute|model) buffer size =\s*(?P<mib>[\d.]+) MiB")
+_BUFFER = wording(
+    "buffer size", r"(?P<device>[\w.+-]+) (?P<use>KV|compute|model) buffer size =\s*(?P<mib>\d+(?:\.\d+)?) MiB"
+)
 _BUFFER_FACTS = {"KV": "kv_cache_memory_mib", "compute": "compute_buffer_mib", "model": "model_memory_mib"}
 _OUT_OF_MEMORY = wording("out of memory", r"(?i)\bout of memory\b")
 

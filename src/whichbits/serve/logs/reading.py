@@ -7,8 +7,12 @@ from typing import Any
 
 from whichbits.serve.logs.lines import LogLine
 
-_INTEGER = re.compile(r"-?\d{1,3}(?:,\d{3})+|-?\d+")
-_DECIMAL = re.compile(r"-?\d[\d,]*\.\d*")
+BYTES_PER_GIB = 1 << 30
+
+_INTEGER = re.compile(r"-?\d{1,3}(?:,\d{3}){1,5}|-?\d{1,18}")
+_DECIMAL = re.compile(r"-?(?:\d{1,3}(?:,\d{3})+|\d{1,18})\.\d*")
+_MEANT_AS_NUMBER = re.compile(r"[-\d.,]+")
+_NEVER_NUMBERS = frozenset({"engine_version", "model", "architecture"})
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,12 @@ class FactSheet:
             if reading.name not in self.facts:
                 self.put(reading.name, reading.value, reading.line)
 
+    def put_bytes_per_token(self) -> None:
+        """Put KV bytes of a token = memory of the pool / its tokens; for logs where one GPU holds the whole pool."""
+        memory, tokens = self.facts.get("kv_cache_memory_gib"), self.facts.get("kv_cache_tokens")
+        if memory and tokens:
+            self.put("kv_bytes_per_token_derived", round(memory * BYTES_PER_GIB / tokens))
+
 
 def wording(mark: str, pattern: str | None = None, **says: Any) -> Wording:
     """Return a wording; without a pattern the mark alone is it."""
@@ -100,10 +110,16 @@ def plain(text: str) -> int | float | str:
 
 def _readings(known: Wording, found: re.Match[str], line: LogLine) -> Iterator[Reading]:
     for name, text in found.groupdict().items():
-        if text is not None:
+        if name in _NEVER_NUMBERS and text is not None:
+            yield Reading(name, text, line)
+        elif text is not None and not _is_broken_number(text):
             yield Reading(name, plain(text), line)
     for name, value in known.says.items():
         yield Reading(name, value, line)
+
+
+def _is_broken_number(text: str) -> bool:
+    return _MEANT_AS_NUMBER.fullmatch(text) is not None and isinstance(plain(text), str)
 
 
 def _is_cut(found: re.Match[str], line: LogLine) -> bool:

@@ -6,14 +6,16 @@ from typing import Any
 
 from whichbits.record.inspection import Inspection, Problem
 from whichbits.serve.logs import hints
-from whichbits.serve.logs.fields import split_fields, value
+from whichbits.serve.logs.fields import integers, split_fields, value
 from whichbits.serve.logs.lines import LogLine
 from whichbits.serve.logs.reading import FactSheet, Reading, read, search, searched, wording
 
 MARK = re.compile(
-    r"server_args=ServerArgs\(|KV Cache is allocated\.|Load weight (?:begin|end)\.|Capture cuda graph (?:begin|end)"
-    r"|max_total_num_tokens=|(?:Decode|Prefill) batch[ .]|Memory pool end\.|Scheduler hit an exception|sglang/srt/"
+    r"server_args=ServerArgs\(|KV Cache is allocated\.|Load weight (?:begin|end)\.|max_total_num_tokens="
+    r"|Capture (?:target )?(?:decode )?(?:cuda|CUDA) graph (?:begin|end)|(?:Decode|Prefill) batch[ .]"
+    r"|Memory pool end\.|Scheduler hit an exception|sglang/srt/"
 )
+_GRAPH = r"Capture (?:target )?(?:decode )?(?:cuda|CUDA) graph end\."
 _TOKENS = r"#tokens: (?P<kv_cache_tokens>\d+)"
 _SAID = (
     wording("Load weight end", r"elapsed=(?P<model_load_seconds>[\d.]+) s"),
@@ -30,14 +32,15 @@ _SAID = (
     wording("max_total_num_tokens=", r"max_running_requests=(?P<max_num_seqs>\d+),"),
     wording("max_total_num_tokens=", r"max_running_requests=(?P<max_concurrent_requests>\d+),"),
     wording("max_total_num_tokens=", r"context_len=(?P<max_model_len>\d+)"),
-    wording("Capture cuda graph end", r"Time elapsed: (?P<cuda_graph_seconds>[\d.]+) s"),
-    wording("Capture cuda graph end", r"mem usage=(?P<cuda_graph_gib>[\d.]+) GB"),
-    wording("Capture cuda graph end", r"avail mem=(?P<free_after_gib>[\d.]+) GB"),
+    wording(" graph end", rf"{_GRAPH} (?:Time elapsed: |elapsed=)(?P<cuda_graph_seconds>[\d.]+) s"),
+    wording(" graph end", rf"{_GRAPH}.*?mem usage=(?P<cuda_graph_gib>[\d.]+) GB"),
+    wording(" graph end", rf"{_GRAPH}.*?avail mem=(?P<free_after_gib>[\d.]+\d) GB"),
     wording("ttention backend", r"Use (?P<attention_backend>\w+) (?:attention )?backend"),
     wording("The server is fired up", ready=True),
 )
 _MEMORY = wording(
-    "KV Cache is allocated", r"K size: (?P<keys>[\d.]+) GB, V size: (?P<values>[\d.]+) GB|KV size: (?P<both>[\d.]+) GB"
+    "KV Cache is allocated",
+    r"K size: (?P<keys>\d+(?:\.\d+)?) GB, V size: (?P<values>\d+(?:\.\d+)?) GB|KV size: (?P<both>\d+(?:\.\d+)?) GB",
 )
 _CAPTURE_SIZES = wording("Capture cuda graph bs", r"Capture cuda graph bs \[(?P<sizes>[\d, ]+)\]")
 _ARGUMENTS = re.compile(r"server_args=ServerArgs\((?P<fields>.*)", re.DOTALL)
@@ -89,11 +92,11 @@ def inspect(lines: Sequence[LogLine]) -> Inspection:
     sheet.put_all(_agreed(said, ranked=bool(ranks)))
     sheet.put_all(_peaks(lines))
     _put_ranks(sheet, said, ranks)
+    if not ranks:
+        sheet.put_bytes_per_token()
     for line in lines:
         if sizes := search(_CAPTURE_SIZES, line):
-            sheet.put(
-                "cudagraph_capture_sizes", [int(size) for size in sizes["sizes"].split(",") if size.strip()], line
-            )
+            sheet.put("cudagraph_capture_sizes", integers(sizes["sizes"]), line)
             break
     found = hints.hints(lines, sheet.facts)
     if found:
@@ -168,7 +171,7 @@ def _ranks(lines: Sequence[LogLine]) -> dict[str, dict[str, int]]:
 
 
 def _places(label: str) -> dict[str, int]:
-    return {name: int(number) for name, number in re.findall(r"([A-Z]+)(\d+)", label)}
+    return {name: int(number) for name, number in re.findall(r"([A-Z]+)(\d{1,6})", label)}
 
 
 def _rank(line: LogLine) -> str:

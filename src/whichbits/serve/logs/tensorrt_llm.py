@@ -40,6 +40,7 @@ def inspect(lines: Sequence[LogLine]) -> Inspection:
     blocks, size = sheet.facts.get("gpu_blocks"), sheet.facts.get("block_size")
     if blocks and size:
         sheet.put("kv_cache_tokens_derived", blocks * size)
+    sheet.put_bytes_per_token()
     errors = [Problem("cuda_out_of_memory", line.shown) for line in lines if search(_OUT_OF_MEMORY, line)]
     return Inspection(
         "startup_log",

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from whichbits.record.inspection import Inspection, Problem
+from whichbits.serve.logs.fields import integers
 from whichbits.serve.logs.lines import LogLine
 from whichbits.serve.logs.reading import FactSheet, Reading, plain, read, search, searched, wording
 
@@ -60,9 +61,7 @@ def inspect(lines: Sequence[LogLine]) -> Inspection:
     sheet.put_all(sorted(shards, key=lambda reading: reading.value))
     for line in lines:
         if found := search(_CAPTURE_SIZES, line):
-            sheet.put(
-                "cudagraph_capture_sizes", [int(size) for size in found["sizes"].split(",") if size.strip()], line
-            )
+            sheet.put("cudagraph_capture_sizes", integers(found["sizes"]), line)
     return Inspection("startup_log", "tgi", None, sheet.facts, _problems(lines), (), sheet.lines)
 
 

@@ -14,9 +14,11 @@ _CHOICES = tuple(
         r"^Using (?:AttentionBackendEnum|_Backend)\.(?P<name>\w+) backend\b",
         r"^Using (?P<name>[A-Z][A-Z0-9_]+) backend (?:out of potential backends|\(selected via --attention-backend\))",
         r"^Using (?P<name>[A-Z0-9_]*(?:ATTN|MLA|FLASHINFER|XFORMERS|SDPA)[A-Z0-9_]*) backend\.",
-        r"^Using (?P<name>[\w/ -]+?) (?:attention )?backend\.",
     )
 )
+_CHOICE_BY_NAME = re.compile(r"^Using (?P<name>[\w/ -]+?) (?:attention )?backend\.")
+"""Also said of other parts of the engine: only a name of an attention backend makes it the choice."""
+
 _NAMES = {
     "flash attention": "FLASH_ATTN",
     "flashattention": "FLASH_ATTN",
@@ -64,8 +66,8 @@ def attention_backend(lines: Sequence[LogLine]) -> Reading | None:
 
 
 def _chosen(text: str) -> str | None:
-    for sure, choice in zip((True,) * 5 + (False,), _CHOICES, strict=True):
+    for choice in _CHOICES:
         if found := choice.match(text):
-            known = _NAMES.get(found["name"].lower())
-            return known or (found["name"] if sure else None)
-    return None
+            return _NAMES.get(found["name"].lower(), found["name"])
+    by_name = _CHOICE_BY_NAME.match(text)
+    return _NAMES.get(by_name["name"].lower()) if by_name else None

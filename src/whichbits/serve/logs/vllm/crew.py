@@ -8,10 +8,11 @@ from whichbits.serve.logs.lines import LogLine, Writer
 from whichbits.serve.logs.reading import search
 from whichbits.serve.logs.vllm.wordings import WORLD
 
-_ENGINE = re.compile(r"EngineCore(?:_(?:DP)?(?P<number>\d+))?\b")
+_ENGINE = re.compile(r"EngineCore(?:_(?:DP)?(?P<number>\d{1,6}))?\b")
 _WORKER = re.compile(r"(?:Vllm)?Worker(?:Process|Proc)?(?:[-_ ].*)?|RayWorkerProc|RayWorkerWrapper")
-_PLACES = re.compile(r"(?<![A-Z])(PCP|DCP|DP|PP|TP|EP)(\d+)")
-_BARE_RANK = re.compile(r"\brank=(\d+)")
+_SPEAKS_OF = re.compile(r"Engine (?P<number>\d{3}): ")
+_PLACES = re.compile(r"(?<![A-Z])(PCP|DCP|DP|PP|TP|EP)(\d{1,6})")
+_BARE_RANK = re.compile(r"\brank=(\d{1,6})")
 _SIZES = {"TP": "tensor_parallel_size_seen", "PP": "pipeline_parallel_size_seen", "DP": "data_parallel_size_seen"}
 
 WorkerKey = int | str
@@ -66,9 +67,10 @@ class Crew:
         return next((number for writer in line.writers if (number := _engine(writer.name)) is not None), 0)
 
     def places(self, dimension: str) -> list[int]:
-        """Return the ranks seen along one dimension of the grid."""
+        """Return the ranks seen along one dimension of the grid; several engines are data-parallel ranks."""
         seen = {worker.places[dimension] for worker in self.workers.values() if dimension in worker.places}
-        return sorted(seen)
+        engines = self.engines if dimension == "DP" and len(self.engines) > 1 else ()
+        return sorted(seen.union(engines))
 
     def sizes_seen(self) -> dict[str, int]:
         """Return the least size of each dimension that the names prove.
@@ -90,6 +92,8 @@ def read_crew(lines: Sequence[LogLine]) -> Crew:
         for writer in line.writers:
             if (number := _engine(writer.name)) is not None:
                 engines[number] = None
+        if found := _SPEAKS_OF.match(line.text):
+            engines[int(found["number"])] = None
         last = line.innermost
         if last and _WORKER.fullmatch(last.name):
             workers[_key(last)] = _with_name(workers.get(_key(last)), line.writers)

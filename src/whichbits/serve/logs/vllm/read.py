@@ -7,7 +7,7 @@ from typing import Any
 from whichbits.record.inspection import Inspection, Problem
 from whichbits.serve.logs import hints
 from whichbits.serve.logs.lines import LogLine
-from whichbits.serve.logs.reading import FactSheet, Reading, read, search
+from whichbits.serve.logs.reading import BYTES_PER_GIB, FactSheet, Reading, read, search
 from whichbits.serve.logs.vllm import wordings
 from whichbits.serve.logs.vllm.attention import attention_backend
 from whichbits.serve.logs.vllm.crew import Crew, read_crew
@@ -16,7 +16,6 @@ from whichbits.serve.logs.vllm.pools import put_pool_facts, scheduler_is_the_lim
 from whichbits.serve.logs.vllm.settings import read_arguments, read_configuration
 from whichbits.serve.logs.vllm.workers import put_worker_facts
 
-_BYTES_PER_GIB = 1 << 30
 _OWN_WORDS = re.compile(
     r"LLM engine \(v|vLLM API server version|non-default args: \{|[▀▄█] .*\bversion {1,2}v?\d"
     r"|KV cache size: [\d,]+ tokens"
@@ -27,6 +26,8 @@ _OWN_WORDS = re.compile(
 _OWN_PROCESSES = re.compile(
     r"VllmWorker|EngineCore\b|EngineCore_|APIServer\b|Worker(?:_|$)|Ray(?:WorkerWrapper|WorkerProc)"
 )
+_GRAPH_COUNT = re.compile(r"\b([A-Z_]+)=(\d{1,6})\b")
+_DIGITS = re.compile(r"\d+")
 
 
 def claims(line: LogLine) -> bool:
@@ -53,7 +54,8 @@ def inspect(lines: Sequence[LogLine]) -> Inspection:
     sheet.put_first(read(wordings.ENGINE, lines))
     _put_kernels(sheet, lines)
     _put_console(sheet, lines)
-    _put_bytes_per_token(sheet, crew)
+    if not crew.sizes_seen():
+        sheet.put_bytes_per_token()
     found = hints.hints(lines, sheet.facts)
     if found:
         sheet.put("hints", [code for code, _ in found], next((line for _, line in found if line), None))
@@ -106,7 +108,7 @@ def _put_crew(sheet: FactSheet, crew: Crew) -> None:
     pids = [key for key in crew.workers if isinstance(key, int)]
     several = next((worker for worker in crew.workers.values() if len(_own_names(worker.names)) > 1), None)
     seen: dict[str, Any] = {
-        "ranks_seen": sorted(set(labels), key=str),
+        "ranks_seen": sorted(set(labels), key=_by_number),
         "tp_ranks_seen": crew.places("TP"),
         "dp_ranks_seen": crew.places("DP"),
         "engines_seen": list(crew.engines) if len(crew.engines) > 1 else [],
@@ -118,6 +120,11 @@ def _put_crew(sheet: FactSheet, crew: Crew) -> None:
     for name, value in seen.items():
         if value:
             sheet.put(name, value)
+
+
+def _by_number(label: str | int) -> list[int]:
+    """Order TP10 behind TP2."""
+    return [int(digits) for digits in _DIGITS.findall(str(label))]
 
 
 def _own_names(names: Sequence[str]) -> list[str]:
@@ -137,13 +144,13 @@ def _put_memory_summary(sheet: FactSheet, lines: Sequence[LogLine], crew: Crew) 
         if reading.name == "kv_cache_memory_gib"
     ]
     if ranks := [rank for rank in dict.fromkeys(said) if rank is not None]:
-        sheet.put("ranks_with_kv", sorted(ranks, key=str))
+        sheet.put("ranks_with_kv", sorted(ranks, key=_by_number))
 
 
 def _in_gib(reading: Reading) -> Reading:
     if reading.name != "kv_cache_memory_bytes":
         return reading
-    return Reading("kv_cache_memory_gib", reading.value / _BYTES_PER_GIB, reading.line)
+    return Reading("kv_cache_memory_gib", reading.value / BYTES_PER_GIB, reading.line)
 
 
 def _put_kernels(sheet: FactSheet, lines: Sequence[LogLine]) -> None:
@@ -158,12 +165,8 @@ def _put_kernels(sheet: FactSheet, lines: Sequence[LogLine]) -> None:
         sheet.put("quant_kernel_for", {layer: kernel for layer, (kernel, _) in chosen.items()}, first)
     for line in lines:
         if found := search(wordings.GRAPH_COUNTS, line):
-            counts = dict(part.split("=") for part in _words_with_equals(found["counts"]))
-            sheet.put("cudagraph_counts", {mode: int(count) for mode, count in counts.items()}, line)
-
-
-def _words_with_equals(text: str) -> list[str]:
-    return [word for word in text.split() if word.count("=") == 1 and word.isascii() and word[-1].isdigit()]
+            counts = _GRAPH_COUNT.findall(found["counts"])
+            sheet.put("cudagraph_counts", {mode: int(count) for mode, count in counts}, line)
 
 
 def _put_console(sheet: FactSheet, lines: Sequence[LogLine]) -> None:
@@ -175,10 +178,3 @@ def _put_console(sheet: FactSheet, lines: Sequence[LogLine]) -> None:
     rates = [reading for reading in readings if reading.name == "prefix_hit_rate_percent"]
     if rates:
         sheet.put("last_prefix_hit_rate_percent", rates[-1].value, rates[-1].line)
-
-
-def _put_bytes_per_token(sheet: FactSheet, crew: Crew) -> None:
-    """KV bytes of a token = memory of the pool / tokens, where one worker holds the whole pool."""
-    memory, tokens = sheet.facts.get("kv_cache_memory_gib"), sheet.facts.get("kv_cache_tokens")
-    if memory and tokens and not crew.sizes_seen() and "kv_cache_memory_gib_max" not in sheet.facts:
-        sheet.put("kv_bytes_per_token_derived", round(memory * _BYTES_PER_GIB / tokens))

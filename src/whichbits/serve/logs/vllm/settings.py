@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from whichbits.serve.logs.fields import split_fields, value
+from whichbits.serve.logs.fields import integers, split_fields, value
 from whichbits.serve.logs.lines import LogLine
 from whichbits.serve.logs.reading import Reading
 
@@ -12,7 +12,7 @@ _ARGUMENTS = re.compile(r"(?:non-default args: ?\{|\bargs: ?Namespace\()(?P<fiel
 _CONFIGURATION = re.compile(r"LLM engine \(v[^)]*\) with config: ?(?P<fields>.*)", re.DOTALL)
 _CAPTURE_SIZES = re.compile(r"""["']cudagraph_capture_sizes["']: ?\[(?P<sizes>[\d, ]*)\]""")
 _SPECULATIVE = re.compile(r"""["']?method["']?[=:] ?["'](?P<speculative_method>[\w-]+)["']""")
-_SPECULATIVE_TOKENS = re.compile(r"""\bnum_spec(?:ulative)?_tokens["']?[=:] ?(?P<num_speculative_tokens>\d+)""")
+_SPECULATIVE_TOKENS = re.compile(r"""\bnum_spec(?:ulative)?_tokens["']?[=:] ?(?P<num_speculative_tokens>\d{1,6})""")
 
 _FACTS = {
     "model": "model",
@@ -60,8 +60,7 @@ def read_configuration(lines: Sequence[LogLine]) -> Iterator[Reading]:
                 yield Reading(fact, _single(value(fields[name])), line)
         yield from _speculation(fields.get("speculative_config", ""), line)
         if sizes := _CAPTURE_SIZES.search(line.unwrapped()):
-            captured = [int(size) for size in sizes["sizes"].split(",") if size.strip()]
-            yield Reading("cudagraph_capture_sizes", captured, line)
+            yield Reading("cudagraph_capture_sizes", integers(sizes["sizes"]), line)
 
 
 def _printed(shape: re.Pattern[str], lines: Sequence[LogLine]) -> Iterator[tuple[LogLine, dict[str, str]]]:
@@ -80,7 +79,7 @@ def _only_arguments(values: Mapping[str, Any], line: LogLine) -> Iterator[Readin
         "enable_expert_parallel": ("ep", lambda given: given),
     }
     for name, (fact, meaning) in readers.items():
-        if name in values:
+        if name in values and (values[name] is not None or name == "quantization"):
             yield Reading(fact, meaning(values[name]), line)
 
 

@@ -23,6 +23,7 @@ WORKER = (
     wording("Available KV cache memory", f"Available KV cache memory: {_gib('kv_cache_memory_gib')}"),
     wording("memory for KV Cache as", rf"reserved {_gib('kv_cache_memory_gib')} memory for KV Cache as specified"),
     wording("for KV cache on node", r"Explicitly set \((?P<kv_cache_memory_gib>[\d.]+)/[\d.]+\) GiB for KV cache"),
+    wording("VLLM_CPU_KVCACHE_SPACE", r"is not set, using (?P<kv_cache_memory_gib>\d+) by default"),
     wording("reserved for KV Cache is", rf"memory reserved for KV Cache is {_gib('kv_cache_memory_gib')}"),
     wording("model weights take", f"model weights take {_gib('weights_memory_gib')}"),
     wording("non_torch_memory takes", f"non_torch_memory takes {_gib('non_torch_memory_gib')}"),
@@ -112,6 +113,7 @@ SAID = (
     wording(
         "is not supported for the current GPU", r"quantization method (?P<quantization>\S+) is not supported for the"
     ),
+    wording("explicitly, so forcing", r"explicitly, so forcing (?P<quantization>\w+)\."),
     wording("is convertible to", r"model is convertible to (?P<quantization>\w+) during runtime"),
     wording("to store kv cache", r"Using (?P<kv_cache_dtype>fp8\w*) data type to store kv cache"),
     wording("Enforce eager set", enforce_eager=True),
@@ -150,4 +152,4 @@ CONSOLE = (
 
 GRAPH_COUNTS = wording("Profiling CUDA graph memory", r"Profiling CUDA graph memory: (?P<counts>.*)")
 
-WORLD = wording("in world size", r"rank \d+ in world size (?P<world_size>\d+) is assigned as DP rank")
+WORLD = wording("in world size", r"rank \d+ in world size (?P<world_size>\d{1,6}) is assigned as DP rank")

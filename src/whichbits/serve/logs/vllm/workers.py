@@ -7,7 +7,8 @@ from whichbits.serve.logs.reading import FactSheet, Reading
 from whichbits.serve.logs.vllm.crew import Crew, WorkerKey
 
 _AGREE = 0.001
-_ALSO_PER_GPU = ("model_memory_gib", "kv_cache_memory_gib")
+_POOL = "kv_cache_memory_gib"
+_ALSO_PER_GPU = ("model_memory_gib", _POOL)
 _PROFILING = "memory_profiling_seconds"
 
 Figures = Mapping[WorkerKey, Reading]
@@ -35,7 +36,7 @@ def _by_name(readings: Iterable[Reading], crew: Crew) -> dict[str, dict[WorkerKe
 
 
 def _put_figure(sheet: FactSheet, name: str, figures: Figures, *, named: bool) -> None:
-    """``_per_gpu`` is the least of the workers: of memory, that is what an engine can use."""
+    """``_per_gpu`` is the figure that binds: the least of the pools, the most of the weights."""
     ordered = sorted(figures.values(), key=lambda reading: reading.value)
     least, most = ordered[0], ordered[-1]
     agree = most.value - least.value <= _AGREE * abs(most.value)
@@ -46,7 +47,8 @@ def _put_figure(sheet: FactSheet, name: str, figures: Figures, *, named: bool) -
     if not agree or name == _PROFILING or (len(ordered) > 1 and name.endswith("_seconds")):
         sheet.put(f"{name}_max", most.value, most.line)
     if name in _ALSO_PER_GPU and (named or len(ordered) > 1):
-        sheet.put(f"{name}_per_gpu", least.value, least.line)
+        binding = least if name == _POOL else most
+        sheet.put(f"{name}_per_gpu", binding.value, binding.line)
 
 
 def _put_rank_figures(sheet: FactSheet, name: str, figures: Figures, crew: Crew) -> None:
