@@ -7,7 +7,7 @@ import pytest
 
 from tests.docs.pages import DOCS, ROOT
 
-PAGES = sorted([*DOCS.glob("*.md"), ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"])
+PAGES = sorted([*DOCS.glob("*.md"), *ROOT.glob("*.md")])
 
 
 def anchors(path: Path) -> set[str]:

@@ -15,10 +15,10 @@ _RECOGNISERS = (
     "whichbits.record.importers.inspect:recognise",
     "whichbits.serve.metric_names:recognise",
     "whichbits.drive.inspect_stream:recognise",
-    "whichbits.serve.logs.read:recognise",
     "whichbits.traffic.inspect_dataset:recognise",
+    "whichbits.serve.logs.read:recognise",
 )
-"""In this order: the strictest shapes first; a log may hold anything, and a table of numbers is tried last."""
+"""In this order: the strictest shapes first, logs last, since a log may hold anything."""
 
 _MARKS_OF_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
