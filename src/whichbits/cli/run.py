@@ -83,7 +83,7 @@ class Ended:
 
 def _prepare(arms: Sequence[Arm], listen: Progress) -> None:
     """Fetch or make all weights first: what cannot be had is known before anything is measured."""
-    listen(Notice(f"preparing the weights of {len(arms)} arms"))
+    listen(Notice("preparing weights"))
     for arm in arms:
         engine(arm.engine).prepare(arm)
 
