@@ -1,5 +1,6 @@
 """The command line: one small file a verb; flags in, one call, an exit code out."""
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -8,6 +9,7 @@ from cyclopts import App, CycloptsError
 from whichbits.errors import Interrupted, WhichbitsError
 
 _BAD_INPUT = 2
+_PIPE_CLOSED = 141  # as shells write an end by SIGPIPE
 
 app = App(
     name="whichbits",
@@ -37,7 +39,16 @@ def exit_code(arguments: Sequence[str]) -> int:
         return _explain(error)
     except KeyboardInterrupt:
         return Interrupted.exit_code
+    except BrokenPipeError:
+        return _reader_left()
     return outcome if isinstance(outcome, int) else 0
+
+
+def _reader_left() -> int:
+    """End quietly when whoever read our output, such as ``head``, has seen enough."""
+    # Python flushes stdout once more at its end, and would complain there.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return _PIPE_CLOSED
 
 
 def _explain(error: WhichbitsError) -> int:
