@@ -22,15 +22,7 @@ async def cause_of_death(running: RunningArm) -> ServerNotReady | None:
                 failure=running.engine.failure,
             )
         except ServerNotReady as unhealthy:
-            return _death(running) or _hang(replica, unhealthy)
-    return None
-
-
-def _death(running: RunningArm) -> ServerNotReady | None:
-    try:
-        running.raise_if_dead()
-    except ServerNotReady as death:
-        return death
+            return running.death() or _hang(replica, unhealthy)
     return None
 
 

@@ -45,10 +45,6 @@ class RunWriter:
         drop_torn_lines(folder)
         return cls(folder, replace(manifest, interrupted=False))
 
-    def plan(self, cells: Sequence[Cell]) -> None:
-        """State the cells to come."""
-        self._store(replace(self.manifest, cells=tuple(cells)))
-
     def arm(self, record: ArmRecord) -> None:
         """Add an arm, or replace what is known of it."""
         self._store(replace(self.manifest, arms=self.manifest.arms | {record.arm: record}))

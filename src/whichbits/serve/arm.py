@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from whichbits.errors import ArmMismatch
+from whichbits.errors import ArmMismatch, ServerNotReady
 from whichbits.record.schema import ArmRecord, ReplicaRecord
 from whichbits.serve.control import ControlClient
 from whichbits.serve.engine import Engine, Prepared, engine
@@ -56,11 +56,12 @@ class RunningArm:
         """Seconds from the first server's start until the last one answered."""
         return max(replica.ready_seconds or 0.0 for replica in self.record.replicas)
 
-    def raise_if_dead(self) -> None:
-        """Raise ServerNotReady, with the cause that its log gives, if a server has ended meanwhile."""
+    def death(self) -> ServerNotReady | None:
+        """Return what the first server that has ended meanwhile died of, as its log gives it; None if all run."""
         for replica in self.replicas:
             if replica.process.returncode is not None:
-                raise died(replica.process, self.engine.failure, "while it was serving")
+                return died(replica.process, self.engine.failure, "while it was serving")
+        return None
 
 
 @dataclass(frozen=True)
