@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -17,7 +16,7 @@ from whichbits.serve.arm import RunningArm
 from whichbits.study.model import Study
 from whichbits.study.read import quickstart
 
-RUNNING = cast("RunningArm", SimpleNamespace(replicas=[SimpleNamespace(process=SimpleNamespace(log=Path("the.log")))]))
+RUNNING = cast("RunningArm", SimpleNamespace(fleet=SimpleNamespace(replicas=[SimpleNamespace(log="the.log")])))
 Rounds = Callable[[Iterable[RequestRecord]], None]
 
 

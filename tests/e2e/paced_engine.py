@@ -14,8 +14,9 @@ from whichbits.errors import BadInput
 from whichbits.record.schema import Fact
 from whichbits.report import charts
 from whichbits.serve import engine
-from whichbits.serve.engine import Launch, Prepared
-from whichbits.study.model import Arm
+from whichbits.serve.control import ControlClient
+from whichbits.serve.engine import Launch, Place, Prepared
+from whichbits.study.arm import Arm
 
 
 def plug_in(patch: pytest.MonkeyPatch) -> None:
@@ -28,16 +29,22 @@ def plug_in(patch: pytest.MonkeyPatch) -> None:
 class PacedEngine:
     name = "paced"
 
+    health_path = "/health"
+    cache_reset_path = "/reset_prefix_cache"
+
     def prepare(self, arm: Arm) -> Prepared:
         if arm.model == "missing":
             raise BadInput("paced_model_unknown", "there is no model 'missing'", why="none is", fix="name another")
         return Prepared(arm.model, {"linear_bits": Fact(16, "config.json")})
 
-    def command(self, arm: Arm, prepared: Prepared, host: str, port: int) -> Launch:
-        return Launch((sys.executable, paced_server.__file__, str(port), json.dumps(arm.options)), {})
+    def command(self, arm: Arm, prepared: Prepared, place: Place) -> Launch:
+        return Launch((sys.executable, paced_server.__file__, str(place.port), json.dumps(arm.options)), {})
 
     def served_model(self, arm: Arm) -> str:
         return "paced"
+
+    async def ask_facts(self, control: ControlClient) -> dict[str, Fact]:
+        return {}
 
     def read_facts(self, log_text: str) -> dict[str, Fact]:
         return {}

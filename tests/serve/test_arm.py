@@ -10,9 +10,12 @@ from tests.serve.fake_server import command, survivors, wait_for_pids
 from whichbits.errors import ArmMismatch, ServerNotReady
 from whichbits.record.schema import Fact
 from whichbits.serve import engine
-from whichbits.serve.arm import serve_arm, without_secrets
-from whichbits.serve.engine import Launch, Prepared
-from whichbits.study.model import Arm, Limits
+from whichbits.serve.arm import serve_arm
+from whichbits.serve.control import ControlClient
+from whichbits.serve.engine import Launch, Place, Prepared
+from whichbits.serve.launched import without_secrets
+from whichbits.study.arm import Arm
+from whichbits.study.model import Limits
 
 CHECKPOINT = {"weight_bits": Fact(4, "config.json")}
 
@@ -22,19 +25,26 @@ class FakeEngine:
     """Serves with the fake server; the arm's option ``behaviour`` says how badly."""
 
     name: str = "fake"
+    health_path: str = "/health"
+    cache_reset_path: str | None = None
 
     def prepare(self, arm: Arm) -> Prepared:
         return Prepared(arm.model, CHECKPOINT)
 
-    def command(self, arm: Arm, prepared: Prepared, host: str, port: int) -> Launch:
+    def command(self, arm: Arm, prepared: Prepared, place: Place) -> Launch:
         pids = Path(prepared.model_path)
-        return Launch(tuple(command(port, pids, str(arm.options["behaviour"]))), {"HF_TOKEN": "hf_1", "THREADS": "2"})
+        return Launch(
+            tuple(command(place.port, pids, str(arm.options["behaviour"]))), {"HF_TOKEN": "hf_1", "THREADS": "2"}
+        )
 
     def served_model(self, arm: Arm) -> str:
         return "fake-model"
 
     def read_facts(self, log_text: str) -> dict[str, Fact]:
         return {"requests": Fact(log_text.count("GET /health"), "log")}
+
+    async def ask_facts(self, control: ControlClient) -> dict[str, Fact]:
+        return {}
 
     def failure(self, log_text: str) -> str | None:
         return None
@@ -64,10 +74,10 @@ def arm(folder: Path, behaviour: str = "", weight_format: str = "w4a16") -> Arm:
 async def test_a_running_arm_is_recorded_and_gone_afterwards(tmp_path: Path) -> None:
     async with serve_arm("four/bits", arm(tmp_path), tmp_path / "run", Limits()) as running:
         pids = wait_for_pids(tmp_path / "pids", 1)
-        (replica,) = running.replicas
+        (replica,) = running.fleet.endpoints
         (record,) = running.record.replicas
 
-    assert (replica.name, replica.model, replica.api_path) == ("0", "fake-model", "/v1/completions")
+    assert (replica.replica, replica.model, replica.path) == ("0", "fake-model", "/v1/completions")
     assert record.url == f"http://{replica.host}:{replica.port}"
     assert record.command == tuple(command(replica.port, tmp_path / "pids", ""))
     assert record.environment == {"HF_TOKEN": "***", "THREADS": "4"}

@@ -23,7 +23,7 @@ async def wait(folder: Path, *behaviour: str, failure: Callable[[str], str | Non
         server = ServerProcess(command(port, folder / "pids", *behaviour), {}, folder / "log", grace_seconds=0.5)
         stack.push_async_callback(server.stop)
         within_seconds = 0.5 if "silent" in behaviour else 30.0
-        url = f"http://127.0.0.1:{port}"
+        url = f"http://127.0.0.1:{port}/health"
         return await wait_until_ready(server, url, within_seconds=within_seconds, failure=failure)
 
 

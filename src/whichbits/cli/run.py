@@ -31,7 +31,8 @@ from whichbits.report.live import listener
 from whichbits.report.plan import show_plan
 from whichbits.report.rebuild import rebuild_reports
 from whichbits.serve.engine import engine
-from whichbits.study.model import Arm, Study
+from whichbits.study.arm import Arm
+from whichbits.study.model import Study
 
 Switch = Annotated[bool, Parameter(negative=())]
 

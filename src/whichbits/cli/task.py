@@ -12,7 +12,8 @@ from whichbits.errors import BadInput
 from whichbits.record.run import Run
 from whichbits.record.schema import Manifest
 from whichbits.serve.engine import engine
-from whichbits.study.model import Arm, Study
+from whichbits.study.arm import Arm
+from whichbits.study.model import Study
 from whichbits.study.read import quickstart, read_study
 
 

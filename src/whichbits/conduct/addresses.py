@@ -7,6 +7,6 @@ from whichbits.serve.arm import RunningArm
 def targets(running: RunningArm) -> tuple[Target, ...]:
     """Return where the traffic of an arm goes."""
     return tuple(
-        Target(replica.host, replica.port, replica.model, replica.api_path, replica=replica.name)
-        for replica in running.replicas
+        Target(each.host, each.port, each.model, each.path, api_key=each.api_key, tls=each.tls, replica=each.replica)
+        for each in running.fleet.endpoints
     )

@@ -1,12 +1,10 @@
 """Keeping a cell cold where the study says cold, and saying so only where it was shown."""
 
-from collections.abc import Sequence
-
-from whichbits.serve.arm import Replica
+from whichbits.serve.arm import RunningArm
 from whichbits.study.model import CachePolicy
 
 
-async def make_cold(policy: CachePolicy, replicas: Sequence[Replica]) -> str:
+async def make_cold(policy: CachePolicy, running: RunningArm) -> str:
     """Bring every replica's prefix cache to the state that the policy asks for; return the state in words.
 
     ``salted``: prompts that no earlier cell sent. ``reset``: every replica confirmed a reset. ``restarted``: a fresh
@@ -15,7 +13,10 @@ async def make_cold(policy: CachePolicy, replicas: Sequence[Replica]) -> str:
     """
     if policy != "reset":
         return {"salt": "salted", "restart": "restarted", "warm": "primed"}[policy]
-    answers = [await replica.control.reset_prefix_cache() for replica in replicas]
+    if running.cache_reset_path is None:
+        return "unverified: this engine has no way to empty its cache"
+    replicas = running.fleet.replicas
+    answers = [await replica.control.reset_prefix_cache(running.cache_reset_path) for replica in replicas]
     refused = [
         f"{replica.name} answered {answer.status} {answer.body[:80]!r}"
         for replica, answer in zip(replicas, answers, strict=True)

@@ -24,10 +24,13 @@ class ArmStarting:
 
 @dataclass(frozen=True, slots=True)
 class ArmReady:
-    """The arm answers; ``facts_line`` says in a line what the engine said of itself."""
+    """The arm answers; ``facts_line`` says in a line what the engine said of itself.
+
+    ``ready_s`` is None if its servers ran already.
+    """
 
     arm: str
-    ready_s: float
+    ready_s: float | None
     facts_line: str
 
 

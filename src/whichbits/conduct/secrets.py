@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from whichbits.errors import BadInput
-from whichbits.serve.arm import without_secrets
+from whichbits.serve.launched import without_secrets
 from whichbits.study.model import Study
 
 _STARS = "***"

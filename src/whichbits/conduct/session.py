@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from whichbits.conduct.addresses import targets
-from whichbits.conduct.alive import cause_of_death
 from whichbits.conduct.cold import make_cold
 from whichbits.conduct.events import (
     ArmReady,
@@ -111,7 +110,7 @@ async def _visit(stage: Stage, visit: Visit) -> None:
                 await _drive(stage, cell, running)
         except ServerNotReady as failure:
             # What a client sees of a dying server says less than the server's log.
-            raise (await cause_of_death(running) or failure) from failure
+            raise (await running.fleet.death() or failure) from failure
 
 
 async def _warm(stage: Stage, running: RunningArm) -> None:
@@ -123,7 +122,7 @@ async def _warm(stage: Stage, running: RunningArm) -> None:
 async def _drive(stage: Stage, cell: Cell, running: RunningArm) -> None:
     load = Load(concurrency=cell.concurrency, request_rate=cell.request_rate)
     planned = plan_cell(stage.study, load, cell.repeat)
-    cache_state = await unless(stage.stop, make_cold(stage.study.cache, running.replicas))
+    cache_state = await unless(stage.stop, make_cold(stage.study.cache, running))
     if stage.study.cache == "warm":
         await unless(stage.stop, drive_cell(targets(running), planned, load, stage.study.limits, stage.origin_ns))
     await unless(stage.stop, _scrape(stage, running, cell, "before"))
@@ -139,7 +138,7 @@ async def _drive(stage: Stage, cell: Cell, running: RunningArm) -> None:
         stop=stage.stop,
     )
     ended = replace(_ended(cell, capture, cache_state), other_cpu_cores=other_cores(cpu_before, cpu_times()))
-    death = None if capture.cancelled or not ended.failed else await cause_of_death(running)
+    death = None if capture.cancelled or not ended.failed else await running.fleet.death()
     if death is not None:
         ended = replace(ended, state="interrupted", notes=(_in_one_line(death),))
     stage.writer.cell(ended, capture.records)
@@ -175,7 +174,9 @@ def _ended(cell: Cell, capture: CellCapture, cache_state: str) -> Cell:
 
 
 async def _scrape(stage: Stage, running: RunningArm, cell: Cell, phase: Phase) -> None:
-    for replica in running.replicas:
+    for replica in running.fleet.replicas:
+        if not replica.has_metrics:
+            continue
         seen = await replica.control.scrape()
         time_ns = seen.time_ns - stage.origin_ns
         stage.writer.scrape(Scrape(running.record.arm, replica.name, cell.cell, phase, time_ns, seen.text))

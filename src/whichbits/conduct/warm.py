@@ -54,7 +54,7 @@ def _refused(running: RunningArm, capture: CellCapture) -> ServerNotReady:
         "warm_up_failed",
         f"no warm-up request succeeded: {failed.error if failed else 'no answer'}",
         why="the server answers its health check but refuses or drops completions",
-        fix=f"look at its log: {running.replicas[0].process.log}",
+        fix=f"look at its log: {running.fleet.replicas[0].log or 'where the server was started'}",
     )
 
 

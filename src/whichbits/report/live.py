@@ -132,7 +132,7 @@ def event_line(event: Event, left_s: float | None) -> str:  # noqa: PLR0911 - a 
         case ArmStarting():
             return plain(f"{event.arm}: starting")
         case ArmReady():
-            return plain(f"{event.arm}: ready after {duration(event.ready_s)}; {event.facts_line}")
+            return plain(f"{event.arm}: {_readiness(event.ready_s)}; {event.facts_line}")
         case WarmingUp():
             return plain(f"{event.arm}: warming up")
         case CellStarted():
@@ -169,3 +169,7 @@ def _counts(progress: CellProgress) -> str:
     failed = f" ({progress.failed} failed)" if progress.failed else ""
     speed = progress.output_tokens / progress.elapsed_s if progress.elapsed_s > 0 else None
     return f"{progress.finished}/{progress.requests} requests{failed}  {number(speed)} tok/s"
+
+
+def _readiness(ready_s: float | None) -> str:
+    return "runs already" if ready_s is None else f"ready after {duration(ready_s)}"

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from aiohttp import ClientSession
 
 _NOT_THERE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED})
+_SGLANG_FLUSHED = "Cache flushed"
 _DEV_MODE_HINT = "vLLM offers it only with VLLM_SERVER_DEV_MODE=1 in the server's environment"
 
 
@@ -43,9 +44,10 @@ class _Answer:
 class ControlClient:
     """Talks to ``url`` (no trailing slash). Methods raise ServerNotReady if the server cannot be reached."""
 
-    def __init__(self, url: str, *, timeout_seconds: float = 10.0) -> None:
+    def __init__(self, url: str, *, api_key: str | None = None, timeout_seconds: float = 10.0) -> None:
         """Connect lazily; use as an async context manager, or call ``close``."""
         self.url = url
+        self._headers = {} if api_key is None else {"Authorization": f"Bearer {api_key}"}
         self._timeout_seconds = timeout_seconds
         self._session: ClientSession | None = None
 
@@ -66,9 +68,21 @@ class ControlClient:
         answer = await self._ask_for("GET", "/metrics")
         return Scrape(answer.body, answer.time_ns)
 
-    async def reset_prefix_cache(self) -> ResetAnswer:
+    async def has_metrics(self) -> bool:
+        """Return whether /metrics is there at all: hosted services and some engines have none."""
+        return (await self._ask("GET", "/metrics")).status == HTTPStatus.OK
+
+    async def json(self, path: str) -> Any:
+        """Return what ``path`` answers as JSON; None if it is not there, or is no JSON."""
+        answer = await self._ask("GET", path)
+        try:
+            return json.loads(answer.body) if answer.status == HTTPStatus.OK else None
+        except ValueError:
+            return None
+
+    async def reset_prefix_cache(self, path: str = "/reset_prefix_cache") -> ResetAnswer:
         """Ask for an empty prefix cache; believe only an answer that says so."""
-        answer = await self._ask("POST", "/reset_prefix_cache")
+        answer = await self._ask("POST", path)
         return read_reset_answer(answer.status, answer.body)
 
     async def models(self) -> tuple[str, ...]:
@@ -96,7 +110,8 @@ class ControlClient:
         from aiohttp import ClientError, ClientSession, ClientTimeout
 
         if self._session is None:
-            self._session = ClientSession(timeout=ClientTimeout(total=self._timeout_seconds))
+            timeout = ClientTimeout(total=self._timeout_seconds)
+            self._session = ClientSession(timeout=timeout, headers=self._headers)
         try:
             async with self._session.request(method, self.url + path, json=body) as answer:
                 time_ns = time.monotonic_ns()
@@ -128,15 +143,16 @@ class ControlClient:
 
 
 def read_reset_answer(status: int, body: str) -> ResetAnswer:
-    """Judge an answer to POST /reset_prefix_cache.
+    """Judge an answer to the POST that empties a cache.
 
-    vLLM before 0.32 sends an empty 200 even if the reset failed; later ones send {"success": true | false}.
+    vLLM before 0.32 sends an empty 200 even if the reset failed; later ones send {"success": true | false}. SGLang's
+    200 says "Cache flushed.", and it refuses with 400 while requests run.
     """
     if status in _NOT_THERE:
         return ResetAnswer(False, body, status, _DEV_MODE_HINT)
     if status != HTTPStatus.OK:
         return ResetAnswer(False, body, status)
-    return ResetAnswer(_success(body), body, status)
+    return ResetAnswer(True if body.startswith(_SGLANG_FLUSHED) else _success(body), body, status)
 
 
 def _success(body: str) -> bool | None:

@@ -8,7 +8,8 @@ from typing import Protocol
 
 from whichbits.errors import BadInput
 from whichbits.record.schema import Fact
-from whichbits.study.model import Arm
+from whichbits.serve.control import ControlClient
+from whichbits.study.arm import Arm
 
 ENGINES: Mapping[str, str] = {"embedded": "whichbits.serve.embedded.launch:EmbeddedEngine"}
 
@@ -22,6 +23,16 @@ class Prepared:
 
 
 @dataclass(frozen=True)
+class Place:
+    """Where a server is to run: its address, its GPUs (None: the engine chooses), and how many servers share them."""
+
+    host: str
+    port: int
+    gpus: tuple[int, ...] | None = None
+    servers_per_gpu: int = 1
+
+
+@dataclass(frozen=True)
 class Launch:
     """How to start one server: its command, and the environment on top of ours."""
 
@@ -32,22 +43,42 @@ class Launch:
 class Engine(Protocol):
     """One engine's ways: how it starts, what its log means, and what it must prove."""
 
-    name: str
-
-    def prepare(self, arm: Arm) -> Prepared:
-        """Find, fetch or convert the arm's checkpoint. May block for long; raises BadInput."""
+    @property
+    def name(self) -> str:
+        """Return the name by which studies call it."""
         ...
 
-    def command(self, arm: Arm, prepared: Prepared, host: str, port: int) -> Launch:
-        """Say how to start a server of the arm that listens on ``host`` and ``port``."""
+    @property
+    def health_path(self) -> str:
+        """Return the path that answers 200 as soon as requests can come."""
+        ...
+
+    @property
+    def cache_reset_path(self) -> str | None:
+        """Return the path that empties the prefix cache on POST; None if the engine has none."""
+        ...
+
+    def prepare(self, arm: Arm) -> Prepared:
+        """Find, fetch or convert the arm's checkpoint, for servers to be started and for running ones.
+
+        May block for long. Raises BadInput.
+        """
+        ...
+
+    def command(self, arm: Arm, prepared: Prepared, place: Place) -> Launch:
+        """Say how to start a server of the arm at ``place``. Raises BadInput if this engine is never started."""
         ...
 
     def served_model(self, arm: Arm) -> str:
-        """Return the model name that requests must carry."""
+        """Return the model name that requests to a server started by ``command`` must carry."""
         ...
 
     def read_facts(self, log_text: str) -> dict[str, Fact]:
         """Read what the engine said of itself while starting."""
+        ...
+
+    async def ask_facts(self, control: ControlClient) -> dict[str, Fact]:
+        """Ask a running server for what it tells of itself over HTTP; what it does not tell is absent."""
         ...
 
     def failure(self, log_text: str) -> str | None:

@@ -19,12 +19,14 @@ _PROBE_SECONDS = 5.0
 _QUOTED_LINES = 5
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _KILLED = 128 + 9
+_PATIENCE_SECONDS = 10.0
+"""A port closes, or an engine dies, moments before its process is gone and its log complete."""
 
 
 async def wait_until_ready(
     server: ServerProcess, url: str, *, within_seconds: float, failure: Callable[[str], str | None]
 ) -> float:
-    """Return the seconds from the server's start until ``url``/health said 200.
+    """Return the seconds from the server's start until ``url`` said 200.
 
     Raises ServerNotReady if the server died, quoting the cause that ``failure`` finds in its log or else the
     log's last lines, and if it was not ready ``within_seconds`` after its start.
@@ -43,6 +45,38 @@ async def wait_until_ready(
     return _seconds_since_start(server)
 
 
+async def cause_of_death(
+    server: ServerProcess, url: str, failure: Callable[[str], str | None]
+) -> ServerNotReady | None:
+    """Return why a server that was ready has ended or hangs; None if ``url`` still says 200."""
+    patience = _seconds_since_start(server) + _PATIENCE_SECONDS
+    try:
+        await wait_until_ready(server, url, within_seconds=patience, failure=failure)
+    except ServerNotReady as unhealthy:
+        if server.returncode is not None:
+            return died(server, failure, "while it was serving")
+        return hangs(unhealthy.why, f"read its log: {server.log}")
+    return None
+
+
+async def wait_until_healthy(url: str, *, within_seconds: float) -> bool:
+    """Ask ``url`` of a server that somebody else runs until it says 200; return whether it did in time."""
+    from aiohttp import ClientSession, ClientTimeout
+
+    deadline = time.monotonic() + within_seconds
+    async with ClientSession(timeout=ClientTimeout(total=_PROBE_SECONDS)) as session:
+        while not await _is_healthy(session, url):
+            if time.monotonic() > deadline:
+                return False
+            await asyncio.sleep(_LONGEST_PAUSE_SECONDS)
+    return True
+
+
+def hangs(why: str, fix: str) -> ServerNotReady:
+    """Return the error for a server that runs, or at least is not known to have ended, and does not answer."""
+    return ServerNotReady("server_hangs", "the server no longer answers its health check", why=why, fix=fix)
+
+
 def last_lines(log_text: str, count: int) -> tuple[str, ...]:
     """Return the last ``count`` lines with words, without colours; of a progress bar its last state."""
     states = (line.rstrip().rpartition("\r")[2] for line in _COLOUR.sub("", log_text).split("\n"))
@@ -53,7 +87,7 @@ async def _is_healthy(session: "ClientSession", url: str) -> bool:
     from aiohttp import ClientError
 
     try:
-        async with session.get(f"{url}/health") as answer:
+        async with session.get(url) as answer:
             return answer.status == HTTPStatus.OK
     except (ClientError, TimeoutError):
         return False

@@ -1,51 +1,13 @@
-"""The study file as types: what is asked. Every key is documented here and nowhere else."""
+"""The study file as types: what is asked. Every key is documented here, or with its arm, and nowhere else."""
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, model_validator
+from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
-WeightFormat = Literal["fp32", "bf16", "fp16", "w8a8-fp8", "w8a8-int8", "w8a16", "w4a16", "w4a8-int8"]
+from whichbits.study.arm import Arm, ArmDefaults
+from whichbits.study.strict import Strict
+
 CachePolicy = Literal["salt", "reset", "restart", "warm"]
-
-
-class Strict(BaseModel):
-    """Frozen, and refuses keys that it does not know."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Arm(Strict):
-    """One served variant of the model."""
-
-    weight_format: WeightFormat = Field(description="Bits of weights and of activations, as claimed.")
-    model: str = Field(description="A path, or a built-in model's name; every_arm may name it instead.")
-    engine: str = Field(default="embedded", description="Which engine serves the arm.")
-    options: dict[str, str | int | float | bool] = Field(
-        default_factory=dict, description="Engine options, in the engine's own words."
-    )
-    environment: dict[str, str] = Field(default_factory=dict, description="Environment of the server.")
-
-
-class ArmDefaults(Strict):
-    """What every arm has unless it says otherwise; options and environment merge key by key."""
-
-    engine: str | None = Field(default=None, description="Engine of arms that name none.")
-    model: str | None = Field(default=None, description="Model of arms that name none.")
-    options: dict[str, str | int | float | bool] = Field(
-        default_factory=dict, description="Options that an arm may override one by one."
-    )
-    environment: dict[str, str] = Field(
-        default_factory=dict, description="Variables that an arm may override one by one."
-    )
-
-    def under(self, arm: dict[str, Any]) -> dict[str, Any]:
-        """Return ``arm`` as written, completed by these defaults."""
-        own = self.model_dump(exclude_unset=True, exclude={"options", "environment"})
-        merged = own | arm
-        for key in ("options", "environment"):
-            if isinstance(value := arm.get(key, {}), dict):
-                merged[key] = getattr(self, key) | value
-        return merged
 
 
 class ChatTraffic(Strict):

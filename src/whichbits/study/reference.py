@@ -16,6 +16,8 @@ _HEADINGS = {
     "Study": "The top of the file",
     "ArmDefaults": "every_arm",
     "Arm": "An arm",
+    "ServersThatRun": "target",
+    "KubernetesService": "kubernetes",
     "ChatTraffic": "Chat traffic",
     "PrefixRepetitionTraffic": "Prefix repetition traffic",
     "RandomTraffic": "Random traffic",

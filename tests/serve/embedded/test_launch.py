@@ -8,7 +8,8 @@ from tests.serve.embedded.running_server import serving
 from whichbits.errors import BadInput
 from whichbits.record.schema import Fact
 from whichbits.serve.embedded.launch import EmbeddedEngine
-from whichbits.study.model import Arm
+from whichbits.serve.engine import Place
+from whichbits.study.arm import Arm
 
 ENGINE = EmbeddedEngine()
 
@@ -21,7 +22,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_four_bit_arm_is_served_as_claimed(tiny_model: Path, tmp_path: Path) -> None:
     arm = Arm(weight_format="w4a16", model=str(tiny_model), options={"threads": 1, "enable_prefix_caching": False})
     prepared = ENGINE.prepare(arm)
-    flags = ENGINE.command(arm, prepared, "127.0.0.1", 0).argv[3:]
+    flags = ENGINE.command(arm, prepared, Place("127.0.0.1", 0)).argv[3:]
     # The test brings its own port, so the pair before and after it are cut out.
     own_flags = [*flags[2:4], *flags[6:]]
     with serving(Path(prepared.model_path), tmp_path / "log", *own_flags) as server:

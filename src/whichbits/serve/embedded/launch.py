@@ -9,11 +9,12 @@ from gguf import GGMLQuantizationType
 
 from whichbits.errors import BadInput
 from whichbits.record.schema import Fact
+from whichbits.serve.control import ControlClient
 from whichbits.serve.embedded.facts import read_facts, read_failure
 from whichbits.serve.embedded.weights.checkpoint import checkpoint_facts
 from whichbits.serve.embedded.weights.source import store_weights
-from whichbits.serve.engine import Launch, Prepared
-from whichbits.study.model import Arm
+from whichbits.serve.engine import Launch, Place, Prepared
+from whichbits.study.arm import Arm
 
 OPTIONS: dict[str, type] = {
     "kv_cache_gib": int,
@@ -57,6 +58,8 @@ class EmbeddedEngine:
     """OpenVINO GenAI's continuous batching in a server of ours."""
 
     name = "embedded"
+    health_path = "/health"
+    cache_reset_path = "/reset_prefix_cache"
 
     def prepare(self, arm: Arm) -> Prepared:
         """Fetch and rewrite the arm's weights if the cache lacks them; seconds to a minute the first time.
@@ -72,19 +75,19 @@ class EmbeddedEngine:
         facts["made_from_sha256"] = Fact(stored.source_sha256, str(stored.path))
         return Prepared(str(stored.path), facts)
 
-    def command(self, arm: Arm, prepared: Prepared, host: str, port: int) -> Launch:
+    def command(self, arm: Arm, prepared: Prepared, place: Place) -> Launch:
         """Return the server's command; it needs nothing in its environment."""
         _check_options(arm)
         flags = {
             "--model": prepared.model_path,
-            "--host": host,
-            "--port": str(port),
+            "--host": place.host,
+            "--port": str(place.port),
             "--served-model-name": self.served_model(arm),
             "--dynamic-quantization-group-size": str(_plan(arm).activation_group_size),
         }
         words = [word for pair in flags.items() for word in pair]
-        words += [word for option, value in arm.options.items() for word in _flag(option, value)]
-        return Launch((sys.executable, "-m", "whichbits.serve.embedded", *words), {})
+        words += [word for option, value in _options(arm).items() for word in _flag(option, value)]
+        return Launch((arm.python or sys.executable, "-m", "whichbits.serve.embedded", *words), {})
 
     def read_facts(self, log_text: str) -> dict[str, Fact]:
         """Return what the server said of itself."""
@@ -92,7 +95,12 @@ class EmbeddedEngine:
 
     def served_model(self, arm: Arm) -> str:
         """Return the name that requests use."""
-        return Path(arm.model).stem if arm.model.endswith(".gguf") else arm.model
+        return arm.served_model_name or (Path(arm.model).stem if arm.model.endswith(".gguf") else arm.model)
+
+    async def ask_facts(self, control: ControlClient) -> dict[str, Fact]:
+        """Its log tells all that it knows."""
+        del control
+        return {}
 
     def failure(self, log_text: str) -> str | None:
         """Return the line of a dead server's log that says why."""
@@ -117,8 +125,20 @@ def _plan(arm: Arm) -> FormatPlan:
     return plan
 
 
+def _options(arm: Arm) -> dict[str, str | int | float | bool]:
+    """Return what people set, under the names that the engine's own options have."""
+    return arm.settings() | arm.options
+
+
 def _check_options(arm: Arm) -> None:
-    for option, value in arm.options.items():
+    if arm.gpus is not None or arm.tensor_parallel_size is not None:
+        raise BadInput(
+            "embedded_gpus",
+            "the embedded engine computes on the processor",
+            why="The arm names gpus or a tensor_parallel_size, which would silently not be applied.",
+            fix="Leave them out, or use the engine vllm.",
+        )
+    for option, value in _options(arm).items():
         expected = OPTIONS.get(option)
         if expected is None:
             near = get_close_matches(option, OPTIONS, n=1)

@@ -1,0 +1,165 @@
+"""Servers that somebody else started: found, asked who they are, driven, and left alone."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from whichbits.errors import BadInput, ServerNotReady
+from whichbits.record.schema import ReplicaRecord
+from whichbits.serve.control import ControlClient
+from whichbits.serve.order import Order
+from whichbits.serve.ready import hangs, wait_until_healthy
+from whichbits.serve.replica import Endpoint, Replica
+from whichbits.study.arm import ServersThatRun
+
+_PATIENCE_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class _Server:
+    name: str
+    url: str
+    log: Path | None
+    control: ControlClient
+    endpoint: Endpoint
+    has_metrics: bool
+
+
+class AttachedFleet:
+    """The running servers that an arm's ``target`` names by address."""
+
+    def __init__(self, order: Order, target: ServersThatRun) -> None:
+        """Reach for nothing yet."""
+        self._order = order
+        self._target = target
+        self._servers: list[_Server] = []
+        self._records: list[ReplicaRecord] = []
+
+    async def start(self) -> None:
+        """Find every server and ask it who it is.
+
+        Raises:
+            ServerNotReady: one does not answer.
+            BadInput: the API key is not there, a log cannot be read, or the model's name cannot be told.
+        """
+        key = api_key(self._target)
+        for index, url in enumerate(self._target.urls):
+            server = await self._found(str(index), url.rstrip("/").removesuffix("/v1"), key)
+            self._servers.append(server)
+            self._records.append(await self._record(server))
+
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """Return one a server."""
+        return tuple(server.endpoint for server in self._servers)
+
+    @property
+    def replicas(self) -> tuple[Replica, ...]:
+        """Return the servers as named."""
+        return tuple(
+            Replica(each.name, each.control, str(each.log) if each.log else None, each.has_metrics)
+            for each in self._servers
+        )
+
+    @property
+    def records(self) -> tuple[ReplicaRecord, ...]:
+        """Return what each server said of itself."""
+        return tuple(self._records)
+
+    async def refresh(self) -> tuple[str, ...]:
+        """Addresses do not change."""
+        return ()
+
+    async def death(self) -> ServerNotReady | None:
+        """Return which server no longer answers."""
+        for server in self._servers:
+            health = server.url + self._order.engine.health_path
+            if not await wait_until_healthy(health, within_seconds=_PATIENCE_SECONDS):
+                return hangs(f"{health} does not answer 200", "look at the server: whichbits did not start it")
+        return None
+
+    async def end(self) -> None:
+        """Drop the control connections; the servers go on."""
+        for server in self._servers:
+            await server.control.close()
+
+    async def _found(self, name: str, url: str, key: str | None) -> _Server:
+        health = url + self._order.engine.health_path
+        if not await wait_until_healthy(health, within_seconds=_PATIENCE_SECONDS):
+            raise _absent(health)
+        control = ControlClient(url, api_key=key)
+        log = Path(self._target.logs[int(name)]) if self._target.logs else None
+        endpoint = Endpoint.of(url, await served_model(self._order, control), name, key)
+        return _Server(name, url, log, control, endpoint, await control.has_metrics())
+
+    async def _record(self, server: _Server) -> ReplicaRecord:
+        engine = self._order.engine
+        facts = await engine.ask_facts(server.control)
+        if server.log is not None:
+            facts |= engine.read_facts(_log_text(server.log))
+        return ReplicaRecord(
+            replica=server.name,
+            command=(),
+            environment={},
+            url=server.url,
+            ready_seconds=None,
+            log=None if server.log is None else str(server.log),
+            facts=facts,
+        )
+
+
+async def served_model(order: Order, control: ControlClient) -> str:
+    """Return the name that requests must carry: the arm's, or the only one that the server has.
+
+    Raises:
+        BadInput: the server has several, and the arm's ``served_model_name`` does not choose one.
+    """
+    if order.arm.served_model_name is not None:
+        return order.arm.served_model_name
+    names = await control.models()
+    if order.arm.model in names:
+        return order.arm.model
+    if len(names) == 1:
+        return names[0]
+    raise BadInput(
+        "served_model_unclear",
+        f"{control.url} serves {len(names)} models: {', '.join(names) or 'none'}",
+        why="requests must name one, and neither the arm's model nor its served_model_name is among them",
+        fix="set the arm's served_model_name",
+    )
+
+
+def api_key(target: ServersThatRun) -> str | None:
+    """Return the key that the target's variable holds. Raises BadInput if it is to hold one and does not."""
+    if target.api_key_variable is None:
+        return None
+    key = os.environ.get(target.api_key_variable)
+    if key is None:
+        raise BadInput(
+            "api_key_missing",
+            f"the variable {target.api_key_variable} is not set",
+            why="the arm's target names it as the one that holds the API key",
+            fix=f"export {target.api_key_variable}=...",
+        )
+    return key.strip()
+
+
+def _log_text(log: Path) -> str:
+    try:
+        return log.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise BadInput(
+            "log_unreadable",
+            f"the log {log} cannot be read: {error.strerror}",
+            why="the arm's target names it as the log of a running server",
+            fix="correct target.logs, or leave it out: facts that only the log tells are then unknown",
+        ) from error
+
+
+def _absent(url: str) -> ServerNotReady:
+    return ServerNotReady(
+        "server_unreachable",
+        f"{url} does not answer 200",
+        why="nothing listens there, it is still loading, or a proxy stands in between",
+        fix="try the address with curl; start the server, or correct the arm's target",
+    )

@@ -1,0 +1,145 @@
+"""Servers that whichbits starts for an arm, and ends with it."""
+
+import asyncio
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from whichbits.errors import ServerNotReady
+from whichbits.record.schema import ReplicaRecord
+from whichbits.serve.control import ControlClient
+from whichbits.serve.engine import Place
+from whichbits.serve.gpus import places
+from whichbits.serve.order import Order
+from whichbits.serve.process import ServerProcess
+from whichbits.serve.ready import cause_of_death, wait_until_ready
+from whichbits.serve.replica import Endpoint, Replica
+
+_HOST = "127.0.0.1"
+_SECRET = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)S?(_|$)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class _Server:
+    """One started server."""
+
+    name: str
+    place: Place
+    command: tuple[str, ...]
+    environment: dict[str, str]
+    process: ServerProcess
+    control: ControlClient
+
+    async def end(self) -> None:
+        try:
+            await self.process.stop()
+        finally:
+            await self.control.close()
+
+
+class LaunchedFleet:
+    """The servers of one arm on this machine; create it, ``start`` it, and ``end`` it in every case."""
+
+    def __init__(self, order: Order) -> None:
+        """Start nothing yet."""
+        self._order = order
+        self._servers: list[_Server] = []
+        self._records: tuple[ReplicaRecord, ...] = ()
+
+    async def start(self) -> None:
+        """Start every replica and wait until all are ready.
+
+        Replicas that share a GPU start one after the other: an engine that measures free memory while its
+        neighbour takes some comes to a wrong pool size, or refuses to go on.
+
+        Raises:
+            ServerNotReady: one of them died or was too slow.
+        """
+        arm = self._order.arm
+        found = places(arm, _HOST)
+        if any(place.servers_per_gpu > 1 for place in found):
+            self._records = tuple([await self._ready(self._launch(index, place)) for index, place in enumerate(found)])
+        else:
+            self._records = await self._all_ready([self._launch(index, place) for index, place in enumerate(found)])
+
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """Return one a server."""
+        model = self._order.engine.served_model(self._order.arm)
+        return tuple(Endpoint(each.place.host, each.place.port, model, each.name) for each in self._servers)
+
+    @property
+    def replicas(self) -> tuple[Replica, ...]:
+        """Return the started servers."""
+        return tuple(Replica(each.name, each.control, str(each.process.log)) for each in self._servers)
+
+    @property
+    def records(self) -> tuple[ReplicaRecord, ...]:
+        """Return how the servers came up; empty before they did."""
+        return self._records
+
+    async def refresh(self) -> tuple[str, ...]:
+        """Nothing comes or goes that ``death`` would not tell."""
+        return ()
+
+    async def death(self) -> ServerNotReady | None:
+        """Return what the first server that ended or hangs died of, in its log's own words."""
+        for server in self._servers:
+            cause = await cause_of_death(server.process, self._health_url(server), self._order.engine.failure)
+            if cause is not None:
+                return cause
+        return None
+
+    async def end(self) -> None:
+        """Stop every server; may be called again."""
+        # A task group waits for all of its tasks even if it is cancelled meanwhile.
+        async with asyncio.TaskGroup() as group:
+            for server in self._servers:
+                group.create_task(server.end())
+
+    def _launch(self, index: int, place: Place) -> _Server:
+        order = self._order
+        launch = order.engine.command(order.arm, order.prepared, place)
+        environment = {**launch.environment, **order.arm.environment}
+        log = order.folder / "logs" / f"{quote(order.name, safe='')}-{index}.log"
+        process = ServerProcess(launch.argv, environment, log)
+        control = ControlClient(f"http://{place.host}:{place.port}")
+        server = _Server(str(index), place, launch.argv, environment, process, control)
+        self._servers.append(server)
+        return server
+
+    async def _all_ready(self, servers: list[_Server]) -> tuple[ReplicaRecord, ...]:
+        """Wait for every server at once; the first that fails ends the wait."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                waits = [group.create_task(self._ready(server)) for server in servers]
+        except ExceptionGroup as failures:
+            raise failures.exceptions[0] from None
+        return tuple(wait.result() for wait in waits)
+
+    async def _ready(self, server: _Server) -> ReplicaRecord:
+        order = self._order
+        ready_seconds = await wait_until_ready(
+            server.process,
+            self._health_url(server),
+            within_seconds=order.limits.ready_seconds,
+            failure=order.engine.failure,
+        )
+        return ReplicaRecord(
+            replica=server.name,
+            command=server.command,
+            environment=without_secrets(server.environment),
+            url=server.control.url,
+            ready_seconds=ready_seconds,
+            log=str(server.process.log.relative_to(order.folder)),
+            facts=await order.engine.ask_facts(server.control) | order.engine.read_facts(server.process.log_text()),
+        )
+
+    def _health_url(self, server: _Server) -> str:
+        return server.control.url + self._order.engine.health_path
+
+
+def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return ``environment`` as it may be written down: keys, tokens and passwords are starred."""
+    return {name: "***" if _SECRET.search(name) else value for name, value in environment.items()}

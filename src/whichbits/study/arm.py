@@ -1,0 +1,140 @@
+"""One served variant of the model: what it claims, how its servers start, or where they already run."""
+
+from typing import Any, Literal, Self
+
+from pydantic import Field, PositiveFloat, PositiveInt, model_validator
+
+from whichbits.study.strict import Strict
+
+WeightFormat = Literal["fp32", "bf16", "fp16", "w8a8-fp8", "w8a8-int8", "w8a16", "w4a16", "w4a8-int8"]
+Balance = Literal["round_robin", "random", "least_outstanding", "connection_random", "prefix_hash"]
+
+
+class EngineSettings(Strict):
+    """What engines let people set, under vLLM's names; what is not given is left to the engine."""
+
+    enforce_eager: bool | None = Field(default=None, description="No CUDA graphs and no torch.compile.")
+    enable_prefix_caching: bool | None = Field(default=None, description="Reuse the KV cache of equal prefixes.")
+    block_size: PositiveInt | None = Field(default=None, description="Tokens of a KV cache block.")
+    gpu_memory_utilization: float | None = Field(
+        default=None, gt=0, le=1, description="Share of the GPU's memory that a server may take."
+    )
+    max_model_len: PositiveInt | None = Field(default=None, description="Most tokens of prompt and answer together.")
+    max_num_seqs: PositiveInt | None = Field(default=None, description="Most requests in one step.")
+    max_num_batched_tokens: PositiveInt | None = Field(default=None, description="Most tokens in one step.")
+    dtype: str | None = Field(default=None, description="Type of activations and of unquantised weights.")
+    quantization: str | None = Field(default=None, description="Method; engines find it in the checkpoint themselves.")
+    kv_cache_dtype: str | None = Field(default=None, description="Type of the KV cache's numbers.")
+    load_format: str | None = Field(default=None, description="How weights are read; `dummy` makes them up.")
+    tensor_parallel_size: PositiveInt | None = Field(default=None, description="GPUs that share one replica.")
+
+    def settings(self) -> dict[str, str | int | float | bool]:
+        """Return the settings that are given, by name."""
+        given = self.model_dump(include=set(EngineSettings.model_fields), exclude_none=True)
+        return {name: given[name] for name in EngineSettings.model_fields if name in given}
+
+
+class KubernetesService(Strict):
+    """A Service whose pods serve the arm; kubectl reaches it, with the user's own rights."""
+
+    service: str = Field(description="The Service's name.")
+    namespace: str = Field(default="default", description="Where it lives.")
+    port: PositiveInt = Field(default=8000, description="The Service's port.")
+    url: str | None = Field(
+        default=None, description="Where traffic enters, if the Service's own address is not reachable from here."
+    )
+    context: str | None = Field(default=None, description="kubectl's context; its current one where this is not given.")
+
+
+class ServersThatRun(Strict):
+    """Servers that somebody else started: whichbits drives and reads them, and never ends them."""
+
+    urls: tuple[str, ...] = Field(default=(), description="One address a replica, as http://host:port.")
+    logs: tuple[str, ...] = Field(default=(), description="The replicas' logs, in the order of urls, if readable here.")
+    kubernetes: KubernetesService | None = Field(default=None, description="A Service instead of urls.")
+    api_key_variable: str | None = Field(
+        default=None, description="Environment variable that holds the API key; the key itself is never recorded."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_url_is_a_list_of_one(cls, value: Any) -> Any:
+        match value:
+            case str():
+                return {"urls": (value,)}
+            case {"url": str() as url, **rest} if "urls" not in rest:
+                return {**rest, "urls": (url,)}
+            case _:
+                return value
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if bool(self.urls) == (self.kubernetes is not None):
+            message = "a target is either urls or a kubernetes service"
+            raise ValueError(message)
+        if self.logs and len(self.logs) != len(self.urls):
+            message = "logs must be as many as urls, one a replica"
+            raise ValueError(message)
+        return self
+
+
+class Arm(EngineSettings):
+    """One served variant of the model."""
+
+    weight_format: WeightFormat = Field(description="Bits of weights and of activations, as claimed.")
+    model: str = Field(description="A path, or a built-in model's name; every_arm may name it instead.")
+    engine: str = Field(default="embedded", description="Which engine serves the arm.")
+    python: str | None = Field(
+        default=None, description="Interpreter that has the engine; whichbits' own where this is not given."
+    )
+    replicas: PositiveInt = Field(default=1, description="Servers to start.")
+    gpus: tuple[int, ...] | None = Field(
+        default=None, description="GPUs for the replicas in turn; fewer than they need are shared."
+    )
+    balance: Balance = Field(
+        default="round_robin", description="Which replica gets a request; a Kubernetes Service is connection_random."
+    )
+    target: ServersThatRun | None = Field(default=None, description="Servers that already run; none are started.")
+    served_model_name: str | None = Field(default=None, description="The name that requests carry.")
+    price_per_hour: PositiveFloat | None = Field(
+        default=None, description="Price of all the arm's replicas for an hour, in any one currency."
+    )
+    options: dict[str, str | int | float | bool] = Field(
+        default_factory=dict, description="Engine options, in the engine's own words."
+    )
+    environment: dict[str, str] = Field(default_factory=dict, description="Environment of the server.")
+
+    @model_validator(mode="after")
+    def _either_started_or_running(self) -> Self:
+        if self.target is not None and (self.replicas > 1 or self.gpus is not None or self.python is not None):
+            message = "replicas, gpus and python are for servers that whichbits starts; target names running ones"
+            raise ValueError(message)
+        return self
+
+
+class ArmDefaults(EngineSettings):
+    """What every arm has unless it says otherwise; options and environment merge key by key."""
+
+    engine: str | None = Field(default=None, description="Engine of arms that name none.")
+    model: str | None = Field(default=None, description="Model of arms that name none.")
+    python: str | None = Field(default=None, description="Interpreter of arms that name none.")
+    replicas: PositiveInt | None = Field(default=None, description="Replicas of arms that give no number.")
+    gpus: tuple[int, ...] | None = Field(default=None, description="GPUs of arms that name none.")
+    balance: Balance | None = Field(default=None, description="Balance of arms that name none.")
+    served_model_name: str | None = Field(default=None, description="Name in requests to arms that give none.")
+    price_per_hour: PositiveFloat | None = Field(default=None, description="Price of arms that give none.")
+    options: dict[str, str | int | float | bool] = Field(
+        default_factory=dict, description="Options that an arm may override one by one."
+    )
+    environment: dict[str, str] = Field(
+        default_factory=dict, description="Variables that an arm may override one by one."
+    )
+
+    def under(self, arm: dict[str, Any]) -> dict[str, Any]:
+        """Return ``arm`` as written, completed by these defaults."""
+        own = self.model_dump(exclude_none=True, exclude={"options", "environment"})
+        merged = own | arm
+        for key in ("options", "environment"):
+            if isinstance(value := arm.get(key, {}), dict):
+                merged[key] = getattr(self, key) | value
+        return merged
