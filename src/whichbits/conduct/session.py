@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -62,7 +62,7 @@ async def conduct(stage: Stage, visits: Sequence[Visit], estimate_s: float | Non
     interrupted = False
     try:
         for visit in visits:
-            await _visit_or_skip(stage, visit, failures)
+            await _visit(stage, visit, failures)
     except Stopped:
         interrupted = True
     finally:
@@ -71,16 +71,41 @@ async def conduct(stage: Stage, visits: Sequence[Visit], estimate_s: float | Non
     return failures
 
 
-async def _visit_or_skip(stage: Stage, visit: Visit, failures: list[ServerNotReady]) -> None:
+async def _visit(stage: Stage, visit: Visit, failures: list[ServerNotReady]) -> None:
+    """Bring up the visit's arms one after the other, then drive its cells; an arm that fails is given up."""
+    running: dict[str, RunningArm] = {}
+    async with AsyncExitStack() as servers:
+        for arm in visit.arms:
+            with _given_up_if_not_ready(stage, visit, arm, failures):
+                running[arm] = await _serve(stage, arm, servers)
+        for cell in visit.cells:
+            if cell.arm in running:
+                with _given_up_if_not_ready(stage, visit, cell.arm, failures) as attempt:
+                    async with _told_by_the_log(running[cell.arm]):
+                        await _drive(stage, cell, running[cell.arm])
+                if attempt.failed:
+                    del running[cell.arm]
+
+
+@dataclass
+class _Attempt:
+    failed: bool = False
+
+
+@contextmanager
+def _given_up_if_not_ready(stage: Stage, visit: Visit, arm: str, failures: list[ServerNotReady]) -> Iterator[_Attempt]:
+    """Let an arm whose server fails cost its own cells only; one that is not what it claims ends the study."""
+    attempt = _Attempt()
     try:
-        await _visit(stage, visit)
+        yield attempt
     except ServerNotReady as failure:
+        attempt.failed = True
         reason = _in_one_line(failure)
-        failures.append(failure.about(visit.arm))
-        stage.listen(Notice(f"{visit.arm}: {reason}; its other cells are skipped"))
-        _skip(stage.writer, visit, reason)
+        failures.append(failure.about(arm))
+        stage.listen(Notice(f"{arm}: {reason}; its other cells are skipped"))
+        _skip(stage.writer, visit, arm, reason)
     except ArmMismatch as mismatch:
-        _skip(stage.writer, visit, _in_one_line(mismatch))
+        _skip(stage.writer, visit, arm, _in_one_line(mismatch))
         raise
 
 
@@ -88,29 +113,33 @@ def _in_one_line(error: WhichbitsError) -> str:
     return " ".join(f"{error.what.rstrip('.')}: {error.why.rstrip('.')}".split())
 
 
-def _skip(writer: RunWriter, visit: Visit, reason: str) -> None:
-    """Give up the visit's cells that hold no requests; a cell that the failure cut short keeps its own."""
+def _skip(writer: RunWriter, visit: Visit, arm: str, reason: str) -> None:
+    """Give up the arm's cells that hold no requests; a cell that the failure cut short keeps its own."""
     empty = {cell.cell for cell in writer.manifest.cells if cell.state in ("planned", "skipped")}
     for cell in visit.cells:
-        if cell.cell in empty:
+        if cell.arm == arm and cell.cell in empty:
             writer.cell(replace(cell, state="skipped", notes=(reason,)), ())
 
 
-async def _visit(stage: Stage, visit: Visit) -> None:
+async def _serve(stage: Stage, arm: str, servers: AsyncExitStack) -> RunningArm:
     study = stage.study
-    stage.listen(ArmStarting(visit.arm))
-    async with AsyncExitStack() as servers:
-        serving = serve_arm(visit.arm, study.arms[visit.arm], stage.writer.folder, study.limits)
-        running = await unless(stage.stop, servers.enter_async_context(serving))
-        stage.writer.arm(running.record)
-        stage.listen(ArmReady(visit.arm, running.ready_seconds, _facts_line(running.record)))
-        try:
-            await _warm(stage, running)
-            for cell in visit.cells:
-                await _drive(stage, cell, running)
-        except ServerNotReady as failure:
-            # What a client sees of a dying server says less than the server's log.
-            raise (await running.fleet.death() or failure) from failure
+    stage.listen(ArmStarting(arm))
+    serving = serve_arm(arm, study.arms[arm], stage.writer.folder, study.limits)
+    running = await unless(stage.stop, servers.enter_async_context(serving))
+    stage.writer.arm(running.record)
+    stage.listen(ArmReady(arm, running.ready_seconds, _facts_line(running.record)))
+    async with _told_by_the_log(running):
+        await _warm(stage, running)
+    return running
+
+
+@asynccontextmanager
+async def _told_by_the_log(running: RunningArm) -> AsyncIterator[None]:
+    """Replace what a client sees of a dying server by what the server's log says."""
+    try:
+        yield
+    except ServerNotReady as failure:
+        raise (await running.fleet.death() or failure) from failure
 
 
 async def _warm(stage: Stage, running: RunningArm) -> None:
