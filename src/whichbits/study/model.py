@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, PositiveFloat, PositiveInt, model_validator
+from pydantic import Field, PositiveFloat, PositiveInt, field_validator, model_validator
 
 from whichbits.study.arm import Arm, ArmDefaults
 from whichbits.study.strict import Strict
@@ -129,6 +129,15 @@ class Study(Strict):
     slo: Slo | None = Field(default=None, description="What a good request is; without it, no goodput.")
     limits: Limits = Field(default=Limits(), description="How long to wait, and how many failures to bear.")
     output: str = Field(default="runs", description="Folder for run folders.")
+
+    @field_validator("loads")
+    @classmethod
+    def _no_load_twice(cls, loads: tuple[Load, ...]) -> tuple[Load, ...]:
+        twice = [str(load) for position, load in enumerate(loads) if load in loads[:position]]
+        if twice:
+            message = f"{twice[0]} is given twice; `repeats` measures a load again"
+            raise ValueError(message)
+        return loads
 
     @model_validator(mode="after")
     def _what_is_up_together_is_not_restarted(self) -> Self:
