@@ -33,7 +33,7 @@ class Replica:
 
     text: str = 'x_total{name="größe"} 1\n'
     status: int = 200
-    hangs: bool = False
+    seconds: float = 0.0
     url: str = ""
     asked: int = 0
     peers: set[object] = field(default_factory=set)
@@ -44,8 +44,7 @@ class Replica:
         self.asked += 1
         self.peers.add(request.transport.get_extra_info("peername"))
         self.headers = dict(request.headers)
-        if self.hangs:
-            await asyncio.sleep(3600)
+        await asyncio.sleep(self.seconds)
         return web.Response(text=self.text, status=self.status)
 
     def target(self, name: str = "0", bearer_variable: str | None = None) -> WatchTarget:
@@ -128,7 +127,7 @@ async def test_between_cells_nobody_is_asked_and_the_connection_is_kept(tmp_path
 
 
 async def test_a_replica_that_hangs_delays_no_other(tmp_path: Path, replica: Replica) -> None:
-    async with serving(Replica(hangs=True)) as hanging:
+    async with serving(Replica(seconds=3600)) as hanging:
         targets = [hanging.target("hangs"), replica.target("good")]
         async with Watch(targets, tmp_path, 0, INTERVAL) as watch:
             report = await watch_until(watch, 0, lambda: replica.asked >= 10)
@@ -139,6 +138,39 @@ async def test_a_replica_that_hangs_delays_no_other(tmp_path: Path, replica: Rep
     assert report.skipped is not None
     assert report.scrapes >= 9
     assert report.skipped >= 5  # the beats that the hanging replica missed
+
+
+async def test_a_slow_replica_skips_beats_and_never_catches_up(tmp_path: Path) -> None:
+    """An answer takes five beats: the first is a scrape, the other four are skipped, and none counts twice."""
+    async with serving(Replica(seconds=5 * INTERVAL)) as slow, Watch([slow.target()], tmp_path, 0, INTERVAL) as watch:
+        began_ns = time.monotonic_ns()
+        report = await watch_until(watch, 0, lambda: slow.asked >= 4)
+        beats = 1 + (time.monotonic_ns() - began_ns) / (INTERVAL * 1e9)
+
+    assert report.scrapes is not None
+    assert report.skipped is not None
+    assert report.skipped >= 4 * report.scrapes >= 12
+    assert report.scrapes + report.skipped <= beats
+
+
+async def test_a_server_that_closes_idle_connections_is_scraped_all_the_same(tmp_path: Path) -> None:
+    """It promises to keep the connection and closes it at once: the next scrape finds that out and asks anew."""
+    answered = 0
+
+    async def answer_once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal answered
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nx 1\n")
+        answered += 1
+        writer.close()
+
+    server = await asyncio.start_server(answer_once, "127.0.0.1", 0)
+    target = WatchTarget("fp16", "0", f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    async with server, Watch([target], tmp_path, 0, INTERVAL) as watch:
+        report = await watch_until(watch, 0, lambda: answered >= 5)
+
+    assert (report.failed, report.error) == (0, None)
+    assert len(read_scrapes(tmp_path)) == report.scrapes
 
 
 async def test_an_answer_other_than_200_is_counted_and_not_kept(tmp_path: Path) -> None:
