@@ -26,7 +26,7 @@ def summarize(run: Run) -> Summary:
     Raises:
         BadInput: the run is damaged, or its SLO is not one.
     """
-    counted = growth(run.scrapes())
+    counted = growth(run.each_scrape("before", "after"))
     cells = _cells(run, counted)
     arms = tuple(run.manifest.arms) or tuple(dict.fromkeys(cell.arm for cell in cells))
     compared = crossovers(cells, arms)
