@@ -141,7 +141,8 @@ class Watch:
 
     async def _tell(self, order: dict[str, object]) -> None:
         if self._process is not None and self._process.stdin is not None:
-            with suppress(ConnectionError):  # it has died, which the report says
+            # It has died, which the report says; uvloop calls writing to a closed pipe a RuntimeError.
+            with suppress(ConnectionError, RuntimeError):
                 self._process.stdin.write(msgspec.json.encode(order) + b"\n")
                 await self._process.stdin.drain()
 
