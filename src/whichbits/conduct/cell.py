@@ -59,7 +59,7 @@ async def _prepared_cache(stage: Stage, cell: Cell, running: RunningArm, planned
     """Return the state of the caches; where they are to be warm, the cell's own traffic has passed once."""
     if stage.study.cache == "warm":
         await drive_cell(
-            targets(running),
+            targets(running, stage.study.request),
             planned,
             Load(concurrency=cell.concurrency, request_rate=cell.request_rate),
             stage.study.limits,
@@ -86,7 +86,7 @@ async def _watched(
     await watch.begin(cell.cell)
     cpu_before = cpu_times()
     capture = await drive_cell(
-        targets(running),
+        targets(running, stage.study.request),
         planned,
         Load(concurrency=cell.concurrency, request_rate=cell.request_rate),
         stage.study.limits,

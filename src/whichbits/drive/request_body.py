@@ -6,6 +6,8 @@ from typing import Any
 import msgspec
 
 from whichbits.drive.target import Target
+from whichbits.drive.words import as_words
+from whichbits.study.request import RequestForm
 from whichbits.traffic.plan import PlannedRequest
 
 
@@ -17,35 +19,47 @@ class RequestBytes:
     """
 
     def __init__(self, targets: Sequence[Target], planned: Sequence[PlannedRequest]) -> None:
-        models = {target.model for target in targets}
         self._heads = {target: _head(target) for target in targets}
         self._bodies = {
-            model: {request.index: msgspec.json.encode(completion_body(model, request)) for request in planned}
-            for model in models
+            (model, form): {request.index: msgspec.json.encode(body(model, form, request)) for request in planned}
+            for model, form in {(target.model, target.form) for target in targets}
         }
 
     def to(self, target: Target, index: int) -> bytes:
         """Return the whole request of that index: head and JSON body."""
-        body = self._bodies[target.model][index]
-        return b"%b%d\r\n\r\n%b" % (self._heads[target], len(body), body)
+        content = self._bodies[target.model, target.form][index]
+        return b"%b%d\r\n\r\n%b" % (self._heads[target], len(content), content)
 
 
-def completion_body(model: str, planned: PlannedRequest) -> dict[str, Any]:
-    """Return the completions body that makes every arm do equal work.
+def body(model: str, form: RequestForm, planned: PlannedRequest) -> dict[str, Any]:
+    """Return the body that makes every arm do equal work.
 
     Token ids leave nothing for a tokeniser to change. ``ignore_eos`` with ``max_tokens`` forces the length;
     ``min_tokens`` would as well, but adds a logits processor to each step of some engines and so changes what
-    is measured.
+    is measured. Both are beyond the OpenAI API, as are usage counts in every chunk: a form whose length is not forced
+    sends neither.
     """
-    return {
+    asked = {
         "model": model,
-        "prompt": planned.prompt,
+        **_prompt(form, planned),
         "max_tokens": planned.output_tokens,
-        "ignore_eos": True,
         "temperature": 0,
         "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+    if not form.forced_length:
+        return asked
+    return asked | {
+        "ignore_eos": True,
         "stream_options": {"include_usage": True, "continuous_usage_stats": True},
     }
+
+
+def _prompt(form: RequestForm, planned: PlannedRequest) -> dict[str, Any]:
+    if form.prompt == "token_ids":
+        return {"prompt": planned.prompt}
+    text = as_words(planned.prompt)
+    return {"messages": [{"role": "user", "content": text}]} if form.api == "chat" else {"prompt": text}
 
 
 def _head(target: Target) -> bytes:

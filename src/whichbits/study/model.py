@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, PositiveFloat, PositiveInt, field_validator, model_validator
 
 from whichbits.study.arm import Arm, ArmDefaults
+from whichbits.study.request import RequestForm
 from whichbits.study.strict import Strict
 
 CachePolicy = Literal["salt", "reset", "restart", "warm"]
@@ -122,6 +123,7 @@ class Study(Strict):
     token_ids: tuple[int, int] = Field(
         default=(1000, 30000), description="Prompts draw from this range, its end excluded."
     )
+    request: RequestForm = Field(default=RequestForm(), description="How requests are written.")
     warm_up: WarmUp = Field(default=WarmUp(), description="What comes before an arm is measured.")
     cache: CachePolicy = Field(
         default="salt", description="How a cell is kept cold; 'warm' sends its prompts once before it."
