@@ -12,11 +12,17 @@ from whichbits.serve.metrics import EngineCounters
 def prefix_hit_rate(timelines: Timelines, engines: Sequence[EngineCounters]) -> float | None:
     """Cached prompt tokens / prompt tokens, by the answers' usage or else by the engines' counters.
 
-    None if neither says, which is not the same as 0.
+    Engines that count look-ups tell hits / queries, both in tokens; others cached / prompt tokens. None if neither
+    says, which is not the same as 0.
     """
     known = timelines.succeeded & ~np.isnan(timelines.cached_tokens) & ~np.isnan(timelines.prompt_tokens)
     if known.any():
         return _share(timelines.cached_tokens[known].sum(), timelines.prompt_tokens[known].sum())
+    queries, hits = (
+        [getattr(engine, name) for engine in engines] for name in ("prefix_query_tokens", "prefix_hit_tokens")
+    )
+    if engines and None not in (*queries, *hits):
+        return _share(sum(hits), sum(queries))
     return _share(engine_total(engines, "cached_prompt_tokens"), engine_total(engines, "prompt_tokens"))
 
 

@@ -75,6 +75,7 @@ class BlockCache:
         self._block_size = block_size
         self._in_flight = in_flight
         self._unused = blocks
+        self._idle_blocks = 0
         self._cached: dict[Key, int] = {}
         self._held: dict[Key, int] = {}
         self._idle: OrderedDict[Key, int] = OrderedDict()
@@ -117,11 +118,11 @@ class BlockCache:
     def _room(self, request: _Running) -> int:
         """Blocks that may be taken: unused ones, and idle ones that are not the request's own hits."""
         mine = sum(self._idle.get(key, 0) for key, _ in request.segments)
-        return self._unused + sum(self._idle.values()) - mine
+        return self._unused + self._idle_blocks - mine
 
     def _admit(self, request: _Running) -> None:
         for key, _ in request.segments:
-            self._idle.pop(key, None)
+            self._idle_blocks -= self._idle.pop(key, 0)
             self._held[key] = self._held.get(key, 0) + 1
         self._take(self._needed(request))
         self._cached.update(dict(request.segments))
@@ -134,6 +135,7 @@ class BlockCache:
             key = next(iter(self._idle))
             eaten = min(blocks, self._idle[key])
             blocks -= eaten
+            self._idle_blocks -= eaten
             self._idle[key] -= eaten
             self._cached[key] = self._idle[key]
             if not self._idle[key]:
@@ -142,9 +144,45 @@ class BlockCache:
     def _end(self, request: _Running) -> None:
         """Free a request's blocks from its last to its first; what others hold stays held."""
         self._answers += 1
-        if request.rest:
-            self._idle["answer", self._answers] = request.rest
+        self._free(("answer", self._answers), request.rest)
         for key, blocks in reversed(request.segments):
             self._held[key] -= 1
-            if not self._held[key] and blocks:
-                self._idle[key] = blocks
+            if not self._held[key]:
+                self._free(key, blocks)
+
+    def _free(self, key: Key, blocks: int) -> None:
+        if blocks:
+            self._idle[key] = blocks
+            self._idle_blocks += blocks
+
+
+def expected_hit_rate(
+    prompts: Sequence[Prompt], replicas: Replicas, routing: Sequence[int] | None, *, primed: bool = False
+) -> ExpectedRate | None:
+    """Return the share of prompt tokens that caches, empty at first, should have; None if a prompt cannot fit.
+
+    ``prompts`` are in the order of their sends and ``routing`` tells the replica of each. None: a balancer chose at
+    random, so ``ROUTINGS`` draws of it give an interval. ``primed``: all prompts were sent once before, uncounted.
+    """
+    blocks = replicas.kv_cache_tokens // replicas.block_size
+    longest = max((prompt.tokens + prompt.output_tokens for prompt in prompts), default=0)
+    if not prompts or longest > blocks * replicas.block_size:
+        return None
+    if routing is None and replicas.count > 1:
+        draws = np.random.default_rng(0).integers(0, replicas.count, (ROUTINGS, len(prompts)))
+        rates = [_rate(prompts, replicas, draw.tolist(), primed=primed) for draw in draws]
+    else:
+        rates = [_rate(prompts, replicas, routing or [0] * len(prompts), primed=primed)]
+    low, high = np.percentile(rates, _COVERED)
+    return ExpectedRate(float(low), float(np.mean(rates)), float(high))
+
+
+def _rate(prompts: Sequence[Prompt], replicas: Replicas, routing: Sequence[int], *, primed: bool) -> float:
+    blocks = replicas.kv_cache_tokens // replicas.block_size
+    caches = [BlockCache(blocks, replicas.block_size, replicas.in_flight) for _ in range(replicas.count)]
+    for _ in range(1 + primed):
+        found = sum(
+            caches[replica].serve(index, prompt)
+            for index, (prompt, replica) in enumerate(zip(prompts, routing, strict=True))
+        )
+    return found / sum(prompt.tokens for prompt in prompts)

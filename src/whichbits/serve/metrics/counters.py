@@ -130,7 +130,9 @@ def difference(before: EngineCounters, after: EngineCounters) -> EngineCounters:
     that is lost.
     """
     lost = restarted(before, after)
-    grown: dict[str, Any] = {count: None if lost else _growth(getattr(before, count), getattr(after, count)) for count in COUNTS}
+    grown: dict[str, Any] = {
+        count: None if lost else _growth(getattr(before, count), getattr(after, count)) for count in COUNTS
+    }
     return replace(after, **grown)
 
 
@@ -138,7 +140,9 @@ def added(engines: Sequence[EngineCounters]) -> EngineCounters:
     """Add up engines, shares averaged; None where one of them does not say or their units differ."""
     if not engines:
         return EngineCounters()
-    summed: dict[str, Any] = {count: _sum([getattr(engine, count) for engine in engines]) for count in (*COUNTS, *_STATES)}
+    summed: dict[str, Any] = {
+        count: _sum([getattr(engine, count) for engine in engines]) for count in (*COUNTS, *_STATES)
+    }
     usages = [engine.kv_cache_usage for engine in engines if engine.kv_cache_usage is not None]
     same = {name: _same([getattr(engine, name) for engine in engines]) for name in ("cache_unit", "block_size")}
     if same["cache_unit"] is None or (same["cache_unit"] == "blocks" and same["block_size"] is None):
