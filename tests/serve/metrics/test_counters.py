@@ -104,7 +104,10 @@ def test_ranks_of_one_server_are_one_core_and_data_parallel_ranks_are_several() 
         ("# HELP vllm:prompt_tokens_total Tokens.\n# TYPE vllm:prompt_tokens_total counter", {}),
         ("process_open_fds 9", {}),
     ],
-    ids=["vllm V0", "vllm 0.23", "gateway", "sglang", "retracted", "llama.cpp", "tgi", "lmdeploy", "embedded", "declared", "none"],
+    ids=[
+        "vllm V0", "vllm 0.23", "gateway", "sglang", "retracted", "llama.cpp", "tgi", "lmdeploy", "embedded",
+        "declared", "none",
+    ],
 )  # fmt: skip
 def test_every_engine_in_one_vocabulary(text: str, expected: dict[str, Any]) -> None:
     assert said(text + "\n") == expected

@@ -61,16 +61,16 @@ def test_quantiles_ascend(samples: list[float], one: float, other: float) -> Non
 @pytest.mark.parametrize(
     ("share", "expected"),
     [
-        # 10 samples up to 0.1, 30 up to 0.5, 40 in all. Rank 20 is halfway through the second bucket.
-        (0.5, Quantile(pytest.approx(0.3), 0.1, 0.5)),
-        (0.25, Quantile(pytest.approx(0.1), 0.0, 0.1)),
-        (0.125, Quantile(pytest.approx(0.05), 0.0, 0.1)),
-        (0.75, Quantile(pytest.approx(0.5), 0.1, 0.5)),
-        (0.99, Quantile(None, 0.5, None)),
+        # 10 samples up to 0.25, 30 up to 0.75, 40 in all. Rank 20 is halfway through the second bucket.
+        (0.5, Quantile(0.5, 0.25, 0.75)),
+        (0.25, Quantile(0.25, 0.0, 0.25)),
+        (0.125, Quantile(0.125, 0.0, 0.25)),
+        (0.75, Quantile(0.75, 0.25, 0.75)),
+        (0.99, Quantile(None, 0.75, None)),
     ],
 )
 def test_quantiles_interpolate_as_promql_does_and_end_at_the_last_bound(share: float, expected: Quantile) -> None:
-    assert Histogram((0.1, 0.5, math.inf), (10, 30, 40), None).quantile(share) == expected
+    assert Histogram((0.25, 0.75, math.inf), (10, 30, 40), None).quantile(share) == expected
 
 
 def test_without_samples_nothing_is_known() -> None:
