@@ -136,7 +136,10 @@ def enumerate_replicas(order: list[int | None]) -> list[tuple[int, int | None]]:
 def test_hits_beyond_or_below_the_plan_are_found(
     tmp_path: Path, asked: dict[str, Any], hits: int, found: set[str]
 ) -> None:
-    assert codes(summary(tmp_path, asked, hits)) == found
+    seen = summary(tmp_path, asked, hits)
+
+    assert codes(seen) == found
+    assert seen.cells[0].hit_rate_as_expected is (None if asked["name"] == "imported" else not found)
 
 
 def test_the_finding_names_what_was_expected(tmp_path: Path) -> None:

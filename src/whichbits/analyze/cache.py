@@ -1,4 +1,4 @@
-"""How much of the prompts came from the engine's prefix cache."""
+"""How much of the prompts came from the engine's prefix cache, and whether that is what was to be expected."""
 
 from collections.abc import Sequence
 
@@ -7,6 +7,21 @@ import numpy as np
 from whichbits.analyze.books import engine_total
 from whichbits.record.timelines import Timelines
 from whichbits.serve.metrics import EngineCounters
+
+SLACK = 0.03
+"""Share of prompt tokens by which a rate may miss its expectation: in which order requests end is the server's own."""
+
+STRAY = 0.005
+"""The same where nothing should be found at all."""
+
+
+def beyond(rate: float, expected: tuple[float, float]) -> float:
+    """Return by how much a hit rate misses what was expected, slack granted: above it, below 0 under it, or 0."""
+    low, high = expected
+    above, below = rate - high, low - rate
+    if above > (SLACK if high else STRAY):
+        return above
+    return -below if below > SLACK else 0.0
 
 
 def prefix_hit_rate(timelines: Timelines, engines: Sequence[EngineCounters]) -> float | None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from whichbits.analyze.cache import prefix_hit_rate
+from whichbits.analyze.cache import beyond, prefix_hit_rate
 from whichbits.analyze.concurrency import peak_concurrency, steady_window
 from whichbits.analyze.counted import CellCounts
 from whichbits.analyze.engine_view import engine_view
@@ -46,9 +46,11 @@ def cell_summary(
     ``expected`` is the hit rate that its planned traffic explains.
     """
     counts = counts or {}
+    explained = None if expected is None else (expected.low, expected.high)
     timelines = Timelines.of(requests)
     work = throughput(timelines)
     tpot = distribution(tpot_ms(timelines))
+    hit_rate = prefix_hit_rate(timelines, [counted.total for counted in counts.values()])
     return CellSummary(
         cell=cell.cell,
         arm=cell.arm,
@@ -76,9 +78,10 @@ def cell_summary(
         steady_output_tokens_per_s=steady_output_tokens_per_s(timelines, steady_window(timelines)),
         mean_batch=mean_batch(work.output_tokens_per_s, tpot.p50),
         peak_concurrency=peak_concurrency(timelines),
-        prefix_hit_rate=prefix_hit_rate(timelines, [counted.total for counted in counts.values()]),
+        prefix_hit_rate=hit_rate,
         replicas=replica_summaries(requests, counts),
-        expected_prefix_hit_rate=None if expected is None else (expected.low, expected.high),
+        expected_prefix_hit_rate=explained,
+        hit_rate_as_expected=None if hit_rate is None or explained is None else not beyond(hit_rate, explained),
         **engine_view(counts),
         **_against(slo, timelines, work.duration_s),
     )

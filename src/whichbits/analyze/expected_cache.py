@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-ROUTINGS = 200
+ROUTINGS = 100
 """Random routings tried where nobody recorded the real one; more move the interval by less than half a point."""
 
 _COVERED = (2.5, 97.5)

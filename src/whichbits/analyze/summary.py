@@ -109,6 +109,8 @@ class CellSummary:
     prefix_hits: int | None = None
     expected_prefix_hit_rate: tuple[float, float] | None = None
     """Lowest and highest that the planned traffic explains."""
+    hit_rate_as_expected: bool | None = None
+    """True proves a cache that was to be cold; None if the measured or the expected rate is not known."""
     engine_queue_ms: EngineTimes | None = None
     engine_prefill_ms: EngineTimes | None = None
     engine_decode_ms: EngineTimes | None = None

@@ -2,6 +2,7 @@
 
 import math
 from bisect import bisect_left
+from dataclasses import replace
 from itertools import accumulate
 
 import numpy as np
@@ -42,6 +43,30 @@ def test_the_true_quantile_lies_within_the_stated_bucket(samples: list[float], s
     assert quantile.high is None or true <= quantile.high
     assert quantile.value is None or quantile.low <= quantile.value <= (quantile.high or 0)
     assert (quantile.value is None) == (true > BOUNDS[-1])
+
+
+@given(samples=SAMPLES, share=SHARES)
+def test_the_sum_never_widens_a_bound_and_always_closes_the_last_bucket(samples: list[float], share: float) -> None:
+    with_sum, without = filled(samples), replace(filled(samples), sum=None)
+    close, wide = found(with_sum, share), found(without, share)
+
+    assert close.low == wide.low
+    assert close.high is not None
+    assert wide.high is None or close.high <= wide.high
+
+
+def test_a_median_is_no_more_than_the_sum_allows() -> None:
+    # Eight samples below 0.3 that take 0.16 together: the four from the median up take no more than all of it does,
+    # and five of rank 4 to 8 share it.
+    histogram = Histogram((0.3, math.inf), (8, 8), 0.16)
+
+    median, top = found(histogram, 0.5), found(Histogram((0.3, math.inf), (6, 8), 2.0), 1.0)
+
+    assert median.high == pytest.approx(0.16 / 5)
+    assert median.value == pytest.approx(0.16 / 5 / 2)
+    # Two samples above 0.3, six of at least 0: the largest is at most 2.0 less the other's 0.3.
+    assert (top.value, top.low) == (None, 0.3)
+    assert top.high == pytest.approx(1.7)
 
 
 @given(samples=SAMPLES)
@@ -134,6 +159,18 @@ def test_histograms_by_the_names_of_engines(name: str, timed: str) -> None:
     assert exposition is not None
 
     assert read_histogram(exposition, timed) == Histogram((0.5, math.inf), (3, 4), 2.0)  # type: ignore[arg-type]
+
+
+def test_without_buckets_the_mean_is_known_and_quantiles_are_bounded_by_the_sum() -> None:
+    exposition = read_exposition("vllm:request_queue_time_seconds_sum 3\nvllm:request_queue_time_seconds_count 4\n")
+    assert exposition is not None
+
+    histogram = read_histogram(exposition, "queue")
+
+    assert histogram is not None
+    assert histogram.mean == 0.75
+    # The second of four takes no more than a third of the sum.
+    assert found(histogram, 0.5) == Quantile(None, 0.0, pytest.approx(1.0))  # type: ignore[arg-type]
 
 
 def test_a_histogram_without_its_last_bucket_is_none() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from whichbits.analyze.cache import beyond
 from whichbits.analyze.findings.observed import Observed, evidence, place
 from whichbits.analyze.summary import CellSummary, Finding
 
@@ -27,19 +28,11 @@ def unknown_cache(observed: Observed) -> Iterator[Finding]:
         yield Finding("unresolved", "cache_unknown", text, evidence(unknown))
 
 
-SLACK = 0.03
-"""Share of prompt tokens by which a cache may miss its expectation: the order in which a server ends requests is its
-own."""
-
-STRAY = 0.005
-"""The same where nothing should be found at all."""
-
-
 def not_cold(observed: Observed) -> Iterator[Finding]:
     """Name the cells that should be cold, and found more in the prefix cache than their own traffic puts there."""
     if observed.manifest.study.get("cache") == "warm":
         return
-    warm = [cell for cell in observed.done if _above(cell)]
+    warm = [cell for cell in observed.done if _beyond(cell) > 0]
     if warm:
         text = f"In {len(warm)} of {len(observed.done)} cells the prefix cache was not cold: {_most(warm)}."
         yield Finding("observed", "cache_not_cold", text, evidence(warm))
@@ -48,30 +41,17 @@ def not_cold(observed: Observed) -> Iterator[Finding]:
 def unexpected_hits(observed: Observed) -> Iterator[Finding]:
     """Name the cells whose hit rate is not what their traffic and the cache's capacity give."""
     warmed = observed.manifest.study.get("cache") == "warm"
-    odd = [cell for cell in observed.done if _below(cell) or (warmed and _above(cell))]
+    odd = [cell for cell in observed.done if _beyond(cell) < 0 or (warmed and _beyond(cell) > 0)]
     if odd:
         text = f"In {len(odd)} of {len(observed.done)} cells the prefix hit rate is not the expected one: {_most(odd)}."
         yield Finding("observed", "hit_rate_unexpected", text, evidence(odd))
-
-
-def _above(cell: CellSummary) -> bool:
-    return _beyond(cell) > (SLACK if _high(cell) else STRAY)
-
-
-def _below(cell: CellSummary) -> bool:
-    return _beyond(cell) < -SLACK
 
 
 def _beyond(cell: CellSummary) -> float:
     """Return how far the measured rate lies outside the expected ones; 0 inside them, or if one is not known."""
     if cell.prefix_hit_rate is None or cell.expected_prefix_hit_rate is None:
         return 0.0
-    low, high = cell.expected_prefix_hit_rate
-    return max(0.0, cell.prefix_hit_rate - high) - max(0.0, low - cell.prefix_hit_rate)
-
-
-def _high(cell: CellSummary) -> float:
-    return 0.0 if cell.expected_prefix_hit_rate is None else cell.expected_prefix_hit_rate[1]
+    return beyond(cell.prefix_hit_rate, cell.expected_prefix_hit_rate)
 
 
 def _most(cells: list[CellSummary]) -> str:

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 from whichbits.serve.metrics.names import ENGINES, Engine, Prefix, Quantity, names
@@ -35,6 +36,13 @@ class Exposition:
         declared = re.findall(rf"^\s*# ?TYPE {re.escape(prefix)}(\S+) ", text, re.MULTILINE)
         stems = {sample.name for sample in last.values()}.union((name for name, _ in told), declared)
         return cls(ENGINES[prefix], tuple(_one_rank(last.values())), dict(told), frozenset(stems))
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[Sample]]:
+        found: dict[str, list[Sample]] = {}
+        for sample in self.series:
+            found.setdefault(sample.name, []).append(sample)
+        return found
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -73,13 +81,13 @@ class Exposition:
         """Return the finite values of the series that agree with ``labels``."""
         return [
             sample.value
-            for sample in self.series
-            if sample.name == name and labels.items() <= sample.labels.items() and math.isfinite(sample.value)
+            for sample in self._by_name.get(name, ())
+            if labels.items() <= sample.labels.items() and math.isfinite(sample.value)
         ]
 
     def infos(self, name: str) -> list[dict[str, str]]:
         """Return the labels of every series of an info metric."""
-        return [sample.labels for sample in self.series if sample.name == name]
+        return [sample.labels for sample in self._by_name.get(name, ())]
 
     def unit_of(self, *quantities: Quantity) -> str | None:
         """Return "tokens" or "blocks" as the HELP of what is counted says, or as the name has always meant."""
