@@ -111,6 +111,6 @@ def test_what_no_engine_tells_is_none() -> None:
     assert found.replicas == ()
     unknown = (
         found.prefix_queries, found.prefix_hits, found.engine_queue_ms, found.engine_ttft_ms, found.requests_running,
-        found.kv_cache_usage, found.preemptions, found.expected_prefix_hit_rate,
+        found.kv_cache_usage, found.engine_output_tokens_per_s, found.preemptions, found.expected_prefix_hit_rate,
     )  # fmt: skip
     assert set(unknown) == {None}

@@ -1,5 +1,6 @@
 """What each replica's engines counted during each cell, out of the raw scrapes around and within it."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -29,6 +30,9 @@ class Counted:
     histograms: Mapping[Timed, Histogram] = field(default_factory=dict)
     during: tuple[Moment, ...] = ()
 
+
+_BUCKET = re.compile(r"^\S+_bucket\{.*\n", re.MULTILINE)
+"""Most lines of a scrape; histograms are read of the outer two only, and there are many within a cell."""
 
 CellCounts = Mapping[str, Counted]
 """By replica."""
@@ -65,13 +69,12 @@ def counted(scrapes: Iterable[Scrape]) -> dict[int, dict[str, Counted]]:
 
 
 def _read(scrape: Scrape) -> _Reading:
-    exposition = read_exposition(scrape.text)
+    within = scrape.phase == "during"
+    exposition = read_exposition(_BUCKET.sub("", scrape.text) if within else scrape.text)
     if exposition is None:
         return _Reading(scrape.time_ns, EngineCounters(), {}, None)
     engines = {label: counters_of(exposition.of_label(label)) for label in exposition.labels}
-    # Histograms are read of the outer scrapes only: those within would be held for nothing.
-    outer = None if scrape.phase == "during" else exposition
-    return _Reading(scrape.time_ns, counters_of(exposition), engines, outer)
+    return _Reading(scrape.time_ns, counters_of(exposition), engines, None if within else exposition)
 
 
 def _counted(readings: Sequence[_Reading]) -> Counted:

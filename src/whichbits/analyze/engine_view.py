@@ -8,7 +8,7 @@ from whichbits.analyze.counted import CellCounts
 from whichbits.analyze.summary import EngineLevel, EngineTimes, Estimate
 from whichbits.serve.metrics import Timed
 from whichbits.serve.metrics.histogram import Histogram, Quantile, added
-from whichbits.serve.metrics.rates import Level, level, usage
+from whichbits.serve.metrics.rates import Level, level, pace, usage
 
 _TIMES: Mapping[str, Timed] = {
     "engine_queue_ms": "queue",
@@ -31,6 +31,7 @@ def engine_view(counts: CellCounts) -> dict[str, Any]:
         "requests_running": _level(level(series, "requests_running")),
         "requests_waiting": _level(level(series, "requests_waiting")),
         "kv_cache_usage": _level(usage(series)),
+        "engine_output_tokens_per_s": _level(pace(series)),
         "preemptions": engine_total(engines, "preemptions"),
         "prefix_queries": None if None in queries or not queries else sum(queries),
         "prefix_hits": None if None in hits or not hits else sum(hits),

@@ -13,8 +13,11 @@ from whichbits.analyze.counted import CellCounts
 from whichbits.analyze.expected_cache import ExpectedRate, Prompt, Replicas, expected_hit_rate
 from whichbits.record.schema import ArmRecord, Cell, Manifest
 from whichbits.record.timelines import Timelines
-from whichbits.study.model import Load, PrefixRepetitionTraffic, Study
+from whichbits.study.model import ChatTraffic, Load, PrefixRepetitionTraffic, RandomTraffic, Study
 from whichbits.traffic.plan import PlannedRequest, plan_cell
+
+_Unshared = ChatTraffic | RandomTraffic
+"""Traffic whose prompts are drawn apart: no two have a block in common."""
 
 _NOTHING = ExpectedRate(0.0, 0.0, 0.0)
 
@@ -44,9 +47,10 @@ class PlannedCache:
         study, arm = self._study, self._arms.get(cell.arm)
         if study is None or arm is None or not requests.num_rows:
             return None
-        shared = isinstance(study.traffic, PrefixRepetitionTraffic)
-        if _caches_nothing(arm) or not (shared or study.cache == "warm"):
+        if _caches_nothing(arm) or (isinstance(study.traffic, _Unshared) and study.cache != "warm"):
             return _NOTHING
+        if not isinstance(study.traffic, _Unshared | PrefixRepetitionTraffic):
+            return None
         served = _served(requests, sorted(counts) or [replica.replica for replica in arm.replicas])
         replicas = _replicas(arm, counts, served.in_flight)
         if replicas is None:

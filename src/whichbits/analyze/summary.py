@@ -119,6 +119,7 @@ class CellSummary:
     requests_running: EngineLevel | None = None
     requests_waiting: EngineLevel | None = None
     kv_cache_usage: EngineLevel | None = None
+    engine_output_tokens_per_s: EngineLevel | None = None
     preemptions: int | None = None
 
 

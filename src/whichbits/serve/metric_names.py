@@ -124,7 +124,7 @@ def _sglang(found: Exposition) -> Facts:
         "prefill_compute_tokens": _sum(found, "realtime_tokens", mode="prefill_compute"),
         "cuda_graph_passes_decode": _sum(found, "cuda_graph_passes", mode="decode_cuda_graph"),
         "requests_total": _number(found.total("requests_finished")),
-        "requests_aborted": _number(found.total("requests_aborted")),
+        "requests_aborted": _sum(found, "num_aborted_requests"),
         **_latencies(found),
     }
 

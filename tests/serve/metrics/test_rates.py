@@ -1,7 +1,9 @@
 """Levels and paces of a series of scrapes, worked out by hand."""
 
+import pytest
+
 from whichbits.serve.metrics import EngineCounters
-from whichbits.serve.metrics.rates import Level, Moment, generation_rate, level, usage
+from whichbits.serve.metrics.rates import Level, Moment, generation_rate, level, pace, usage
 
 
 def running(time_ms: int, count: int | None) -> Moment:
@@ -43,3 +45,12 @@ def test_the_pace_of_generation_leaves_out_restarts_and_silence() -> None:
     ]
 
     assert generation_rate(series) == [(500_000_000, 120.0), (2_000_000_000, 25.0)]
+
+
+def test_the_pace_of_all_servers_is_added_up() -> None:
+    first = [generated(0, 0), generated(500, 50), generated(1000, 150)]
+    second = [generated(1, 0), generated(501, 10), generated(1001, 30)]
+
+    # 100 alone is not counted; then 100 + 20, 200 + 20 and 200 + 40.
+    assert pace({"0": first, "1": second}) == Level(peak=240, mean=pytest.approx(580 / 3), n=3)  # type: ignore[arg-type]
+    assert pace({"0": first, "1": second[:1]}) is None

@@ -128,7 +128,7 @@ _SGLANG: Names = {
     "cached_prompt_tokens": (Name("cached_tokens", "all", "tokens"),),
     "generation_tokens": (Name("generation_tokens", "all", "tokens"),),
     "requests_finished": (Name("num_requests", "all", "requests"),),
-    "requests_aborted": (Name("num_aborted_requests", "all", "requests"),),
+    # num_aborted_requests counts orders to abort, whether or not the request is among the finished ones.
     "preemptions": (Name("num_retracted_requests", "2026", "requests"),),
     "requests_running": (Name("num_running_reqs", "all", "requests"),),
     "requests_waiting": (Name("num_queue_reqs", "all", "requests"),),

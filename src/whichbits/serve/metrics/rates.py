@@ -26,20 +26,21 @@ class Level:
 
 
 def level(series: Mapping[str, Sequence[Moment]], state: State) -> Level | None:
-    """Return the level of a count (running, waiting) over all servers together.
+    """Return the level of a count (running, waiting) over all servers together; None if one of them never says."""
+    told = {
+        server: [
+            (moment.time_ns, float(value))
+            for moment in moments
+            if (value := getattr(moment.counters, state)) is not None
+        ]
+        for server, moments in series.items()
+    }
+    return _level(_together(told))
 
-    At each reading, the latest value of every server is added up; readings before all of them have spoken are left
-    out. None if a server never says.
-    """
-    latest: dict[str, float] = {}
-    sums = []
-    for server, moment in _in_time(series):
-        value = getattr(moment.counters, state)
-        if value is not None:
-            latest[server] = value
-            if len(latest) == len(series):
-                sums.append(sum(latest.values()))
-    return _level(sums)
+
+def pace(series: Mapping[str, Sequence[Moment]]) -> Level | None:
+    """Return the level of output tokens per second over all servers; None if one never gives two readings."""
+    return _level(_together({server: generation_rate(moments) for server, moments in series.items()}))
 
 
 def usage(series: Mapping[str, Sequence[Moment]]) -> Level | None:
@@ -63,9 +64,16 @@ def generation_rate(moments: Sequence[Moment]) -> list[tuple[int, float]]:
     return rates
 
 
-def _in_time(series: Mapping[str, Sequence[Moment]]) -> list[tuple[str, Moment]]:
-    moments = [(server, moment) for server, moments in series.items() for moment in moments]
-    return sorted(moments, key=lambda pair: pair[1].time_ns)
+def _together(told: Mapping[str, Sequence[tuple[int, float]]]) -> list[float]:
+    """Add up, at each reading of any server, the latest of every one; from when all of them have spoken."""
+    latest: dict[str, float] = {}
+    sums = []
+    readings = ((time_ns, server, value) for server, values in told.items() for time_ns, value in values)
+    for _, server, value in sorted(readings):
+        latest[server] = value
+        if len(latest) == len(told):
+            sums.append(sum(latest.values()))
+    return sums
 
 
 def _level(readings: Sequence[float]) -> Level | None:
