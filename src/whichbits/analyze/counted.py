@@ -4,13 +4,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import get_args
 
-from whichbits.record.scrapes import Scrape
+from whichbits.record.scrapes import Phase, Scrape
 from whichbits.serve.metrics import EngineCounters, Timed, difference, read_exposition, restarted
-from whichbits.serve.metrics.counters import counters_of
-from whichbits.serve.metrics.exposition import Exposition
-from whichbits.serve.metrics.histogram import Histogram, read_histogram
+from whichbits.serve.metrics.counters import counters_of, engines_of
+from whichbits.serve.metrics.histogram import Histogram, histograms_of
 from whichbits.serve.metrics.histogram import growth as observed
 from whichbits.serve.metrics.rates import Moment
 
@@ -40,41 +38,49 @@ CellCounts = Mapping[str, Counted]
 
 @dataclass(frozen=True)
 class _Reading:
-    """One scrape, read."""
+    """One scrape, read: its text is let go, since a run may hold more of it than memory."""
 
+    cell: int
+    replica: str
+    phase: Phase
     time_ns: int
     total: EngineCounters
     engines: Mapping[str, EngineCounters]
-    exposition: Exposition | None
+    histograms: Mapping[Timed, Histogram]
 
 
 def counted(scrapes: Iterable[Scrape]) -> dict[int, dict[str, Counted]]:
     """Return what each replica counted, by cell and replica; cells without both outer scrapes are left out.
 
-    Where a cell was begun twice (a resumed run), its last beginning counts.
+    ``scrapes`` may come one at a time and in any order. Where a cell was begun twice (a resumed run), its last beginning
+    counts.
     """
+    readings = [_read(scrape.cell, scrape) for scrape in scrapes if scrape.cell is not None]
     begun: dict[tuple[int, str], list[_Reading]] = {}
     found: dict[int, dict[str, Counted]] = {}
-    for scrape in sorted(scrapes, key=lambda scrape: scrape.time_ns):
-        if scrape.cell is None:
-            continue
-        place = (scrape.cell, scrape.replica)
-        if scrape.phase == "before":
-            begun[place] = [_read(scrape)]
+    for reading in sorted(readings, key=lambda reading: reading.time_ns):
+        place = (reading.cell, reading.replica)
+        if reading.phase == "before":
+            begun[place] = [reading]
         elif place in begun:
-            begun[place].append(_read(scrape))
-            if scrape.phase == "after":
-                found.setdefault(scrape.cell, {})[scrape.replica] = _counted(begun[place])
+            begun[place].append(reading)
+            if reading.phase == "after":
+                found.setdefault(reading.cell, {})[reading.replica] = _counted(begun.pop(place))
     return found
 
 
-def _read(scrape: Scrape) -> _Reading:
+def _read(cell: int, scrape: Scrape) -> _Reading:
     within = scrape.phase == "during"
     exposition = read_exposition(_BUCKET.sub("", scrape.text) if within else scrape.text)
-    if exposition is None:
-        return _Reading(scrape.time_ns, EngineCounters(), {}, None)
-    engines = {label: counters_of(exposition.of_label(label)) for label in exposition.labels}
-    return _Reading(scrape.time_ns, counters_of(exposition), engines, None if within else exposition)
+    return _Reading(
+        cell=cell,
+        replica=scrape.replica,
+        phase=scrape.phase,
+        time_ns=scrape.time_ns,
+        total=EngineCounters() if exposition is None else counters_of(exposition),
+        engines={} if exposition is None else engines_of(exposition),
+        histograms={} if within or exposition is None else histograms_of(exposition),
+    )
 
 
 def _counted(readings: Sequence[_Reading]) -> Counted:
@@ -87,7 +93,7 @@ def _counted(readings: Sequence[_Reading]) -> Counted:
             for label, late in after.engines.items()
         },
         restarted=lost,
-        histograms={} if lost else _observed(before.exposition, after.exposition),
+        histograms={} if lost else _observed(before, after),
         during=tuple(Moment(reading.time_ns, reading.total) for reading in readings[1:-1]),
     )
 
@@ -102,10 +108,7 @@ def _growth(before: EngineCounters, after: EngineCounters, *, lost: bool) -> Eng
     return difference(EngineCounters() if lost else before, after)
 
 
-def _observed(before: Exposition | None, after: Exposition | None) -> dict[Timed, Histogram]:
-    if before is None or after is None:
-        return {}
-    timed: tuple[Timed, ...] = get_args(Timed)
-    pairs = ((name, read_histogram(before, name), read_histogram(after, name)) for name in timed)
-    grown = ((name, observed(early, late)) for name, early, late in pairs if early and late)
-    return {name: histogram for name, histogram in grown if histogram is not None}
+def _observed(before: _Reading, after: _Reading) -> dict[Timed, Histogram]:
+    pairs = ((timed, before.histograms.get(timed), late) for timed, late in after.histograms.items())
+    grown = ((timed, observed(early, late)) for timed, early, late in pairs if early is not None)
+    return {timed: histogram for timed, histogram in grown if histogram is not None}

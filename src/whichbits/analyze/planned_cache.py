@@ -13,11 +13,11 @@ from whichbits.analyze.counted import CellCounts
 from whichbits.analyze.expected_cache import ExpectedRate, Prompt, Replicas, expected_hit_rate
 from whichbits.record.schema import ArmRecord, Cell, Manifest
 from whichbits.record.timelines import Timelines
-from whichbits.study.model import ChatTraffic, Load, PrefixRepetitionTraffic, RandomTraffic, Study
+from whichbits.study.model import Load, PrefixRepetitionTraffic, Study
 from whichbits.traffic.plan import PlannedRequest, plan_cell
 
-_Unshared = ChatTraffic | RandomTraffic
-"""Traffic whose prompts are drawn apart: no two have a block in common."""
+_UNSHARED, _SHARED = {"chat", "random"}, {"prefix_repetition"}
+"""Kinds of traffic whose prompts are drawn apart, so that no two have a block in common; and those with prefixes."""
 
 _NOTHING = ExpectedRate(0.0, 0.0, 0.0)
 
@@ -47,9 +47,10 @@ class PlannedCache:
         study, arm = self._study, self._arms.get(cell.arm)
         if study is None or arm is None or not requests.num_rows:
             return None
-        if _caches_nothing(arm) or (isinstance(study.traffic, _Unshared) and study.cache != "warm"):
+        kind = str(study.traffic.kind)
+        if _caches_nothing(arm) or (kind in _UNSHARED and study.cache != "warm"):
             return _NOTHING
-        if not isinstance(study.traffic, _Unshared | PrefixRepetitionTraffic):
+        if kind not in _UNSHARED | _SHARED:
             return None
         served = _served(requests, sorted(counts) or [replica.replica for replica in arm.replicas])
         replicas = _replicas(arm, counts, served.in_flight)

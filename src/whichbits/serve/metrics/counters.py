@@ -91,8 +91,11 @@ def read_counters(text: str, prefix: Prefix | None = None) -> EngineCounters:
 def read_engines(text: str, prefix: Prefix | None = None) -> dict[str, EngineCounters]:
     """Pick the counters of each engine core (data-parallel rank) by its label; "" where there is one only."""
     exposition = read_exposition(text, prefix)
-    if exposition is None:
-        return {}
+    return {} if exposition is None else engines_of(exposition)
+
+
+def engines_of(exposition: Exposition) -> dict[str, EngineCounters]:
+    """Pick the counters of each engine core out of one engine's series."""
     return {label: counters_of(exposition.of_label(label)) for label in exposition.labels}
 
 

@@ -4,6 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 from whichbits.serve.metrics.exposition import Exposition
 from whichbits.serve.metrics.names import Timed, names
@@ -90,6 +91,13 @@ def read_histogram(exposition: Exposition, timed: Timed) -> Histogram | None:
         if found is not None:
             return found
     return None
+
+
+def histograms_of(exposition: Exposition) -> dict[Timed, Histogram]:
+    """Read every histogram of seconds that the engine has."""
+    timed: tuple[Timed, ...] = get_args(Timed)
+    found = ((name, read_histogram(exposition, name)) for name in timed)
+    return {name: histogram for name, histogram in found if histogram is not None}
 
 
 def growth(before: Histogram, after: Histogram) -> Histogram | None:
