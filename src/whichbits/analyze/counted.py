@@ -52,8 +52,8 @@ class _Reading:
 def counted(scrapes: Iterable[Scrape]) -> dict[int, dict[str, Counted]]:
     """Return what each replica counted, by cell and replica; cells without both outer scrapes are left out.
 
-    ``scrapes`` may come one at a time and in any order. Where a cell was begun twice (a resumed run), its last beginning
-    counts.
+    ``scrapes`` may come one at a time and in any order. Where a cell was begun twice (a resumed run), its last
+    beginning counts.
     """
     readings = [_read(scrape.cell, scrape) for scrape in scrapes if scrape.cell is not None]
     begun: dict[tuple[int, str], list[_Reading]] = {}
