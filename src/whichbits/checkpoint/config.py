@@ -56,6 +56,16 @@ class Shape:
             return self.kv_layers * (self.mla.kv_rank + self.mla.rotary)
         return self.kv_layers * 2 * self.kv_heads * self.head_dim
 
+    @property
+    def attention_flops_per_context_token(self) -> int:
+        """FLOPs that one token in the KV cache costs a token that attends to it: scores and weighted sum, 2 each.
+
+        With latent attention, queries meet the latent itself (DeepSeek-V2, section 2.1.2).
+        """
+        if self.mla is not None:
+            return self.kv_layers * 2 * self.heads * (2 * self.mla.kv_rank + self.mla.rotary)
+        return self.kv_layers * 4 * self.heads * self.head_dim
+
 
 def shape_of(config: Config) -> Shape:
     """Read the sizes; the language model's own section wins in multimodal configs.

@@ -80,6 +80,7 @@ def _checkpoint(
         experts=shape.experts,
         experts_per_token=shape.experts_per_token,
         kv_elements_per_token=shape.kv_elements_per_token,
+        attention_flops_per_context_token=shape.attention_flops_per_context_token,
         parameters=parts.parameters,
         linears=parts.linears,
         linear_bits=parts.linear_bits,
