@@ -44,6 +44,14 @@ def test_chunks_of_one_step_need_not_arrive_at_once(jitter: float) -> None:
     assert found.with_prefill_ms == pytest.approx(100)
 
 
+def test_an_engine_that_prepares_a_step_ahead_shows_the_prefill_one_gap_early() -> None:
+    found = found_in(answer(0, 10, 20, 130, 133, 143), answer(1, 133.2, 143.2, 153.2))
+
+    assert found is not None
+    assert found.with_prefill_ms == pytest.approx(110)
+    assert found.share == pytest.approx(1 / 6)
+
+
 def test_another_replicas_prefill_slows_nobody_here() -> None:
     found = found_in(FIRST, replace(SECOND, replica="1"))
 
