@@ -10,11 +10,12 @@ from tests.record.make_run import SyntheticArm, make_run, manifest
 from whichbits.analyze.limits import arm_capacity, cell_roofline
 from whichbits.analyze.summarize import summarize
 from whichbits.analyze.summary import Summary
+from whichbits.checkpoint.facts import Scalar
 from whichbits.checkpoint.read import from_config
 from whichbits.record.run import Run
 from whichbits.record.schema import Fact
 
-SAID = {
+SAID: dict[str, Scalar] = {
     "device_name": "NVIDIA L4",
     "model_memory_gib": 5.27,
     "kv_cache_tokens": 269_824,
@@ -28,7 +29,8 @@ CHECKPOINT = from_config(QWEN25_7B | {"quantization_config": GPTQ_INT4}).scalars
 
 def summary_of(parent: Path, **said: str | float | None) -> Summary:
     """A run of one arm whose engine said so: 28 ms a token at every load, prompts of 100 and answers of 11 tokens."""
-    facts = {name: Fact(value, "log") for name, value in (CHECKPOINT | SAID | said).items()}
+    known = CHECKPOINT | SAID | said
+    facts = {name: Fact(value, "log") for name, value in known.items()}
     arm = SyntheticArm(tpot_ms=lambda _: 28.0, weight_format="w4a16", facts=facts)
     return summarize(Run.load(make_run(parent, {"w4a16": arm}, loads=(1, 32))))
 
