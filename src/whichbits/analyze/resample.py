@@ -1,0 +1,99 @@
+"""Resampling the requests of a cell: how often each request is drawn, and what a metric becomes of it.
+
+One draw serves every arm that met the same requests, so that a pair of arms is compared on the same ones. Requests
+are drawn in blocks of neighbours in send order, since those that ran together were slowed together (circular
+moving-block bootstrap: Politis & Romano 1992).
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from whichbits.record.timelines import Floats
+
+RESAMPLES = 200
+"""Enough for a standard error within 5 %, which is all that is taken from them."""
+
+Weights = npt.NDArray[np.int64]
+"""How often each resample (row) draws each request (column)."""
+
+_ITL_BINS = 128
+
+
+def block_length(requests: int) -> int:
+    """Return how many neighbours are drawn together: 2 n^(1/3), the rate at which the bias of the variance falls."""
+    return int(np.clip(round(2 * requests ** (1 / 3)), 1, max(1, requests // 3)))
+
+
+def draw(requests: int, seed: int, resamples: int = RESAMPLES) -> Weights:
+    """Return weights, shape (resamples, requests), of blocks that start anywhere and wrap around the end."""
+    length = block_length(requests)
+    blocks = -(-requests // length)
+    starts = np.random.default_rng(seed).integers(0, requests, (resamples, blocks))
+    cells = starts + np.arange(resamples)[:, None] * requests
+    begun = np.bincount(cells.ravel(), minlength=resamples * requests).reshape(resamples, requests)
+    # A request is drawn by every block that began up to length - 1 places before it.
+    total = np.cumsum(np.concatenate([begun[:, requests - length :], begun], axis=1), axis=1)
+    drawn: Weights = total[:, length:] - total[:, :-length]
+    return drawn
+
+
+def percentiles(values: Floats, weights: Weights, percents: tuple[float, ...]) -> Floats:
+    """Return each resample's percentiles, shape (percents, resamples), linear between order statistics.
+
+    NaN values are left out; a resample that draws none of the others is NaN.
+    """
+    known = np.flatnonzero(~np.isnan(values))
+    if not known.size:
+        return np.full((len(percents), len(weights)), np.nan)
+    order = known[np.argsort(values[known])]
+    ordered = values[order]
+    upto = np.cumsum(weights[:, order], axis=1)
+    return np.array([_percentile(ordered, upto, percent) for percent in percents])
+
+
+def _percentile(ordered: Floats, upto: Weights, percent: float) -> Floats:
+    drawn = upto[:, -1]
+    place = np.maximum(drawn - 1, 0) * percent / 100
+    below = np.floor(place)
+    low = ordered[np.minimum((upto <= below[:, None]).sum(axis=1), ordered.size - 1)]
+    high = ordered[np.minimum((upto <= np.ceil(place)[:, None]).sum(axis=1), ordered.size - 1)]
+    return np.where(drawn > 0, low + (place - below) * (high - low), np.nan)
+
+
+def means(values: Floats, weights: Weights) -> Floats:
+    """Return each resample's mean over the values that exist."""
+    known = ~np.isnan(values)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean: Floats = (weights[:, known] @ values[known]) / weights[:, known].sum(axis=1)
+    return mean
+
+
+def pooled_percentiles(values: Floats, request: npt.NDArray[np.int64], weights: Weights, percent: float) -> Floats:
+    """Return each resample's percentile of values of which a request (a column of ``weights``) has many.
+
+    Whole requests are drawn, with all their values. To be quick, values are counted in bins that lie close together
+    around the percentile, and a percentile is linear within its bin.
+    """
+    if not values.size:
+        return np.full(len(weights), np.nan)
+    edges = np.unique(np.quantile(values, _bin_shares(percent / 100)))
+    if edges.size == 1:
+        return np.full(len(weights), edges[0])
+    bins = np.searchsorted(edges, values, side="left").clip(1) - 1
+    columns = edges.size - 1
+    cells = request * columns + bins
+    counts = np.bincount(cells, minlength=weights.shape[1] * columns).reshape(-1, columns)
+    upto = np.cumsum(weights.astype(np.float64) @ counts, axis=1)
+    wanted = upto[:, -1:] * percent / 100
+    found = np.minimum((upto < wanted).sum(axis=1), columns - 1)
+    row = np.arange(len(weights))
+    after = upto[row, found]
+    before = np.where(found > 0, upto[row, found - 1], 0.0)
+    share = np.where(after > before, (wanted[:, 0] - before) / np.maximum(after - before, 1), 1.0)
+    return edges[found] + share.clip(0, 1) * (edges[found + 1] - edges[found])
+
+
+def _bin_shares(centre: float) -> Floats:
+    """Return shares of the sample, from 0 to 1, denser towards ``centre``."""
+    steps = np.linspace(0, 1, _ITL_BINS // 2) ** 2
+    return np.concatenate([centre * (1 - steps[::-1]), centre + (1 - centre) * steps[1:]])
