@@ -12,7 +12,7 @@ import numpy as np
 from whichbits.analyze.student import t_quantile
 from whichbits.record.timelines import Floats
 
-SPREAD = 0.025
+SPREAD = 0.02
 """Standard deviation of a log-ratio between repeats, as assumed until repeats say otherwise."""
 
 SPREAD_DF = 4.0
@@ -58,8 +58,12 @@ class Bands:
         """Return the standard error of ``mean``."""
         return self.deviation / np.sqrt(self.repeats)
 
-    def at(self, log_load: Floats) -> tuple[Floats, Floats]:
-        """Return estimate and standard error at any loads within the measured range."""
+    def at(self, log_load: Floats, beyond: float) -> tuple[Floats, Floats]:
+        """Return the estimate at any loads within the measured range, and how far it may be off.
+
+        A bound is passed with the probability ``beyond``: noise, and the bend of the curve between loads, which adds
+        in quadrature as it is bounded but of unknown sign.
+        """
         left = np.clip(np.searchsorted(self.log_load, log_load, side="right") - 1, 0, max(0, self.log_load.size - 2))
         right = np.minimum(left + 1, self.log_load.size - 1)
         step = np.where(right > left, self.log_load[right] - self.log_load[left], 1.0)
@@ -67,8 +71,9 @@ class Bands:
         error = self.standard_error
         near, far = (1 - share) * error[left], share * error[right]
         bend = self.curvature * share * (1 - share) * step**2 / 2
-        variance = near**2 + far**2 + 2 * self.shared * near * far + bend**2
-        return (1 - share) * self.mean[left] + share * self.mean[right], np.sqrt(variance)
+        variance = near**2 + far**2 + 2 * self.shared * near * far
+        reach = np.sqrt(self.critical(beyond) ** 2 * variance + bend**2)
+        return (1 - share) * self.mean[left] + share * self.mean[right], reach
 
     def with_repeats(self, repeats: int) -> "Bands":
         """Return the bands that this many repeats would give, if they showed the same means and spread."""

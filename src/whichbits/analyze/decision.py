@@ -66,8 +66,8 @@ def zero(bands: Bands, left: int, right: int) -> Zero:
     inversion of the test): from where the left arm's lead is first in doubt to where the right arm's last is.
     """
     grid = np.linspace(bands.log_load[left], bands.log_load[right], _STEPS)
-    estimate, error = bands.at(grid)
-    in_doubt = np.flatnonzero(np.abs(estimate) <= bands.critical(ALPHA / 2) * error)
+    estimate, reach = bands.at(grid, ALPHA / 2)
+    in_doubt = np.flatnonzero(np.abs(estimate) <= reach)
     at = zero_between(bands.log_load, bands.mean, left, right)
     if not in_doubt.size:  # the noise is finer than the grid
         return Zero(at, at, at)
