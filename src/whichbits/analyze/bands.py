@@ -52,6 +52,8 @@ class Bands:
     shared: float
     """Correlation between loads of what repeats shift."""
     curvature: float
+    resampled: bool = True
+    """False if nothing is known of what the requests of a cell leave open."""
 
     @property
     def standard_error(self) -> Floats:
@@ -107,6 +109,7 @@ def bands(ratios: LogRatios) -> Bands:
         df=SPREAD_DF + df,
         shared=(SPREAD_DF * _SHARED + df * shared) / (SPREAD_DF + df),
         curvature=0.0,
+        resampled=not np.isnan(ratios.variances).all(),
     )
     return replace(found, curvature=_curvature(found))
 

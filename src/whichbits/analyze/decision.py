@@ -63,12 +63,15 @@ def zero(bands: Bands, left: int, right: int) -> Zero:
     """Return the crossing between two decisive loads with its 95 % interval.
 
     The interval holds every load at which a test does not reject that the curve is zero there (Fieller 1954, by
-    inversion of the test): from where the left arm's lead is first in doubt to where the right arm's last is.
+    inversion of the test): from where the left arm's lead is first in doubt to where the right arm's last is. Single
+    numbers without their requests say nothing of their own noise: then it is all that lies between the two loads.
     """
     grid = np.linspace(bands.log_load[left], bands.log_load[right], _STEPS)
     estimate, reach = bands.at(grid, ALPHA / 2)
     in_doubt = np.flatnonzero(np.abs(estimate) <= reach)
     at = zero_between(bands.log_load, bands.mean, left, right)
+    if not bands.resampled and bands.repeats.max() == 1:
+        return Zero(at, float(bands.log_load[left]), float(bands.log_load[right]))
     if not in_doubt.size:  # the noise is finer than the grid
         return Zero(at, at, at)
     before, after = max(in_doubt[0] - 1, 0), min(in_doubt[-1] + 1, grid.size - 1)

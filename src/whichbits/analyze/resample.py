@@ -8,7 +8,7 @@ moving-block bootstrap: Politis & Romano 1992).
 import numpy as np
 import numpy.typing as npt
 
-from whichbits.record.timelines import Floats
+from whichbits.record.timelines import Floats, Ints
 
 RESAMPLES = 200
 """Enough for a standard error within 5 %, which is all that is taken from them."""
@@ -16,7 +16,7 @@ RESAMPLES = 200
 Weights = npt.NDArray[np.int64]
 """How often each resample (row) draws each request (column)."""
 
-_ITL_BINS = 128
+_ITL_BINS = 48
 
 
 def block_length(requests: int) -> int:
@@ -68,32 +68,35 @@ def means(values: Floats, weights: Weights) -> Floats:
     return mean
 
 
-def pooled_percentiles(values: Floats, request: npt.NDArray[np.int64], weights: Weights, percent: float) -> Floats:
-    """Return each resample's percentile of values of which a request (a column of ``weights``) has many.
+def pooled_percentiles(values: Floats, owners: Ints, weights: Weights, percents: tuple[float, ...]) -> Floats:
+    """Return each resample's percentiles of values of which a request has many, shape (percents, resamples).
 
-    Whole requests are drawn, with all their values. To be quick, values are counted in bins that lie close together
-    around the percentile, and a percentile is linear within its bin.
+    ``owners`` names the request of each value, a column of ``weights``: whole requests are drawn. To be quick, values
+    are counted in bins that lie close together around the percentiles, and a percentile is linear within its bin.
     """
     if not values.size:
-        return np.full(len(weights), np.nan)
-    edges = np.unique(np.quantile(values, _bin_shares(percent / 100)))
+        return np.full((len(percents), len(weights)), np.nan)
+    edges = np.unique(np.quantile(values, _bin_shares(percents)))
     if edges.size == 1:
-        return np.full(len(weights), edges[0])
+        return np.full((len(percents), len(weights)), edges[0])
     bins = np.searchsorted(edges, values, side="left").clip(1) - 1
-    columns = edges.size - 1
-    cells = request * columns + bins
-    counts = np.bincount(cells, minlength=weights.shape[1] * columns).reshape(-1, columns)
-    upto = np.cumsum(weights.astype(np.float64) @ counts, axis=1)
-    wanted = upto[:, -1:] * percent / 100
-    found = np.minimum((upto < wanted).sum(axis=1), columns - 1)
-    row = np.arange(len(weights))
-    after = upto[row, found]
-    before = np.where(found > 0, upto[row, found - 1], 0.0)
-    share = np.where(after > before, (wanted[:, 0] - before) / np.maximum(after - before, 1), 1.0)
-    return edges[found] + share.clip(0, 1) * (edges[found + 1] - edges[found])
+    counts = np.bincount(owners * (edges.size - 1) + bins, minlength=weights.shape[1] * (edges.size - 1))
+    drawn = weights.astype(np.float64) @ counts.reshape(-1, edges.size - 1)
+    upto = np.concatenate([np.zeros((len(weights), 1)), np.cumsum(drawn, axis=1)], axis=1)
+    return np.array([_binned_percentile(edges, upto, percent) for percent in percents])
 
 
-def _bin_shares(centre: float) -> Floats:
-    """Return shares of the sample, from 0 to 1, denser towards ``centre``."""
-    steps = np.linspace(0, 1, _ITL_BINS // 2) ** 2
-    return np.concatenate([centre * (1 - steps[::-1]), centre + (1 - centre) * steps[1:]])
+def _binned_percentile(edges: Floats, upto: Floats, percent: float) -> Floats:
+    wanted = upto[:, -1] * percent / 100
+    found = np.clip((upto < wanted[:, None]).sum(axis=1), 1, edges.size - 1)
+    row = np.arange(len(upto))
+    before, after = upto[row, found - 1], upto[row, found]
+    share = np.clip((wanted - before) / np.maximum(after - before, 1), 0, 1)
+    values: Floats = edges[found - 1] + share * (edges[found] - edges[found - 1])
+    return np.where(upto[:, -1] > 0, values, np.nan)
+
+
+def _bin_shares(percents: tuple[float, ...]) -> Floats:
+    """Return shares of the sample, from 0 to 1, denser towards each percentile."""
+    steps = np.linspace(0, 1, _ITL_BINS) ** 2
+    return np.unique([[c * (1 - steps), c + (1 - c) * steps] for c in (percent / 100 for percent in percents)])

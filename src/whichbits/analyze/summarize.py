@@ -1,5 +1,6 @@
 """Turns a run into its summary: every cell in numbers, arms against each other, and what follows."""
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -7,11 +8,14 @@ from pydantic import ValidationError
 
 from whichbits.analyze.arms import arm_summary
 from whichbits.analyze.books import Growth, Imbalance, growth, imbalances
+from whichbits.analyze.cell_noise import intervals, replicates
 from whichbits.analyze.cells import cell_summary
-from whichbits.analyze.crossover import crossovers
+from whichbits.analyze.crossover import crossovers, crossovers_by_capacity
 from whichbits.analyze.findings import Observed, findings
 from whichbits.analyze.load_curves import load_unit
+from whichbits.analyze.pairing import Resampled
 from whichbits.analyze.recommend import recommendations
+from whichbits.analyze.slo import slo_capacities
 from whichbits.analyze.summary import CellSummary, Summary
 from whichbits.errors import BadInput
 from whichbits.record.run import Run
@@ -27,9 +31,11 @@ def summarize(run: Run) -> Summary:
         BadInput: the run is damaged, or its SLO is not one.
     """
     counted = growth(run.scrapes())
-    cells = _cells(run, counted)
+    slo = _slo(run.manifest.study)
+    resampled = {cell.cell: replicates(cell, run.of_cell(cell.cell), slo) for cell in run.cells}
+    cells = _cells(run, counted, resampled, slo)
     arms = tuple(run.manifest.arms) or tuple(dict.fromkeys(cell.arm for cell in cells))
-    compared = crossovers(cells, arms)
+    compared = crossovers(cells, arms, resampled)
     return Summary(
         schema_version=SUMMARY_VERSION,
         source=run.manifest.source,
@@ -41,7 +47,9 @@ def summarize(run: Run) -> Summary:
         cells=cells,
         crossovers=compared,
         findings=findings(Observed(run.manifest, cells, compared, _imbalances(run, counted))),
-        recommendation=recommendations(cells, arms),
+        recommendation=recommendations(cells, arms, compared),
+        crossovers_by_capacity=crossovers_by_capacity(cells, arms, resampled),
+        slo_capacities=slo_capacities(cells, arms),
     )
 
 
@@ -50,11 +58,11 @@ def summary_json(summary: Summary) -> bytes:
     return msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n"
 
 
-def _cells(run: Run, counted: Growth) -> tuple[CellSummary, ...]:
-    slo = _slo(run.manifest.study)
-    return tuple(
+def _cells(run: Run, counted: Growth, resampled: Resampled, slo: Slo | None) -> tuple[CellSummary, ...]:
+    plain = (
         cell_summary(cell, run.of_cell(cell.cell), list(counted.get(cell.cell, {}).values()), slo) for cell in run.cells
     )
+    return tuple(replace(cell, intervals=intervals(cell, resampled[cell.cell])) for cell in plain)
 
 
 def _imbalances(run: Run, counted: Growth) -> dict[int, list[Imbalance]]:
