@@ -13,7 +13,8 @@ from whichbits.analyze.bands import LogRatios
 from whichbits.analyze.resample import draw, percentiles
 from whichbits.record.timelines import Floats
 
-STREAM_PERCENT = 50.0
+ECHO = 0.8
+"""Of the wave that a request feels, the share that the next one in send order still feels."""
 
 
 @dataclass(frozen=True)
@@ -90,19 +91,18 @@ def _without(design: SimulatedStudy, rng: np.random.Generator) -> SimulatedStudy
     return replace(design, base=base, slope=slope, b_slope=b_slope)
 
 
-def measure(study: SimulatedStudy, rng: np.random.Generator) -> LogRatios:
-    """Run the study once: median TPOT of every cell, paired, with the variance that resampling finds."""
+def measure(study: SimulatedStudy, rng: np.random.Generator, percent: float = 50) -> LogRatios:
+    """Run the study once: a percentile of TPOT in every cell, paired, with the variance that resampling finds."""
+    arms = np.stack([study.base + study.slope * study.loads, 1 + study.b_slope * study.loads])
+    logs = np.log(arms)[:, :, None, None] + _shifts(study, rng)[..., None] + _requests(study, rng)
     shape = (study.loads.size, study.repeats)
     values, variances = np.empty(shape), np.empty(shape)
-    shifts = _shifts(study, rng)
-    arms = np.stack([study.base + study.slope * study.loads, 1 + study.b_slope * study.loads])
-    for load in range(shape[0]):
-        for repeat in range(shape[1]):
-            both = np.log(arms[:, load])[:, None] + shifts[:, load, repeat, None] + _requests(study, rng)
-            weights = draw(study.requests, seed=int(rng.integers(1 << 30)))
-            first, second = (np.log(percentiles(np.exp(arm), weights, (50,))[0]) for arm in both)
-            values[load, repeat] = np.median(both[0]) - np.median(both[1])
-            variances[load, repeat] = np.var(first - second)
+    for place in np.ndindex(shape):
+        weights = draw(study.requests, seed=int(rng.integers(1 << 30)))
+        both = np.exp(logs[(slice(None), *place)])
+        first, second = (np.log(percentiles(arm, weights, (percent,))[0]) for arm in both)
+        values[place] = np.subtract(*np.log(np.percentile(both, percent, axis=1)))
+        variances[place] = np.var(first - second)
     return LogRatios(np.log(study.loads), values, variances)
 
 
@@ -118,13 +118,11 @@ def _shifts(study: SimulatedStudy, rng: np.random.Generator) -> Floats:
 
 
 def _requests(study: SimulatedStudy, rng: np.random.Generator) -> Floats:
-    """Return what each request is off by, shape (arms, requests): its length (shared), its luck, and the wave."""
-    size = study.requests
-    shared = rng.normal(0, study.noise.request, size)
-    own = study.noise.request * rng.standard_t(3, (2, size)) / 2
-    kicks = rng.normal(0, study.noise.wave, (2, size)) * np.sqrt(1 - 0.8**2)
-    wave = np.empty((2, size))
-    wave[:, 0] = rng.normal(0, study.noise.wave, 2)
-    for at in range(1, size):
-        wave[:, at] = 0.8 * wave[:, at - 1] + kicks[:, at]
-    return np.asarray(shared + own + wave, dtype=np.float64)
+    """Return what each request is off by, shape (arms, loads, repeats, requests): length (shared), luck, and wave."""
+    shape = (2, study.loads.size, study.repeats, study.requests)
+    lengths = rng.normal(0, study.noise.request, (1, *shape[1:]))
+    luck = study.noise.request * rng.standard_t(3, shape) / 2
+    wave = rng.normal(0, study.noise.wave, shape)
+    for at in range(1, study.requests):
+        wave[..., at] = ECHO * wave[..., at - 1] + np.sqrt(1 - ECHO**2) * wave[..., at]
+    return np.asarray(lengths + luck + wave, dtype=np.float64)

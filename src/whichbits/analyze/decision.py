@@ -5,7 +5,6 @@ taking noise for a lead at any of the loads is 5 %. A crossing lies between two 
 different leaders. So of studies without one, at most 5 % claim one.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -121,7 +120,7 @@ def settled(bands: Bands, margin: float) -> bool:
     return decide(bands, margin).verdict != "noisy"
 
 
-def ratio_intervals(bands: Bands) -> Sequence[tuple[float, float]]:
+def ratio_intervals(bands: Bands) -> tuple[tuple[float, float], ...]:
     """Return the 95 % interval of the ratio at each load."""
     reach = bands.critical(ALPHA / 2) * bands.standard_error
     low, high = np.exp(bands.mean - reach).tolist(), np.exp(bands.mean + reach).tolist()

@@ -8,6 +8,7 @@ from whichbits.analyze.bands import SPREAD
 from whichbits.analyze.books import Imbalance
 from whichbits.analyze.load_curves import HEADLINES, METRICS, load_words, range_words
 from whichbits.analyze.summary import CellSummary, Crossing, Crossover, Finding
+from whichbits.analyze.tails import tails_apart, tails_not_compared
 from whichbits.record.schema import Manifest
 
 
@@ -71,6 +72,12 @@ def without_interval(observed: Observed) -> Iterator[Finding]:
             f"close one."
         )
         yield Finding("unresolved", "crossings_from_one_repeat", text)
+
+
+def tails(observed: Observed) -> Iterator[Finding]:
+    """Say where a tail tells another story than its median, and which tails are too thin to tell one."""
+    yield from tails_apart(observed.crossovers)
+    yield from tails_not_compared(observed.crossovers)
 
 
 def unfinished(observed: Observed) -> Iterator[Finding]:
@@ -205,6 +212,7 @@ CHECKS: tuple[Check, ...] = (
     busy_machine,
     idle_activation_quantization,
     crossings,
+    tails,
     thin_tails,
     without_interval,
     unknown_cache,

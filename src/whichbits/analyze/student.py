@@ -9,7 +9,7 @@ _STEPS = 20_001
 
 @lru_cache(maxsize=4096)
 def t_quantile(probability: float, df: float) -> float:
-    """Return the point that t stays below with this probability; to 1e-5 or better for df >= 1.
+    """Return the point that t stays below with this probability; to four digits for df >= 2.
 
     With ``t = sqrt(df) tan(angle)`` the density is ``cos(angle) ** (df - 1)``: bounded, on a bounded range, so that
     the trapezoid rule serves even where t has no mean.

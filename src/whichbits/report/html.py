@@ -16,7 +16,7 @@ from markupsafe import Markup
 from whichbits.analyze.summary import Recommendation, Summary
 from whichbits.record.schema import Manifest
 from whichbits.report.charts import Figure, chart, figures
-from whichbits.report.measures import MEASURES
+from whichbits.report.measures import MEASURES, name_of
 from whichbits.report.palette import Sign, signs
 from whichbits.report.provenance import client_rows, commands, fact_rows, flat, study_yaml
 from whichbits.report.series import Change, changes, line, points
@@ -109,7 +109,7 @@ def _answer(entry: Recommendation, summary: Summary) -> Answer:
         )
         for arm, low, high in entry.ranges
     )
-    return Answer(MEASURES[entry.metric].name, claim(entry), segments)
+    return Answer(name_of(entry.metric), claim(entry), segments)
 
 
 def _plate(summary: Summary, figure: Figure) -> Plate:

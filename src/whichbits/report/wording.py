@@ -75,10 +75,12 @@ def crossing_text(crossing: Crossing) -> str:
 
 
 def verdict_texts(crossover: Crossover) -> tuple[str, ...]:
-    """Return where the pair crosses, an entry a crossing, or why there is no such load."""
+    """Return where the pair crosses, an entry a crossing, or why there is no such load and what would find it."""
     if crossover.verdict == "crosses":
         return tuple(crossing_text(crossing) for crossing in crossover.crossings)
-    return (CROSSOVER_VERDICTS[crossover.verdict],)
+    more = crossover.repeats_needed
+    wanted = f" ({more} more repeats)" if more and more > 1 else " (1 more repeat)" if more else ""
+    return (CROSSOVER_VERDICTS[crossover.verdict] + wanted,)
 
 
 def leader_text(crossover: Crossover) -> str:
