@@ -49,8 +49,8 @@ def test_median_tpot_crosses_somewhere_between_10_and_100_and_no_more_is_known()
 def test_the_leads_at_both_ends_are_the_reports() -> None:
     low, high = crossover(report(), PAIR, "tpot_ms.p50").lead
 
-    assert (low.arm, low.by) == ("w4a16", pytest.approx(34.91 / 27.79 - 1))
-    assert (high.arm, high.by) == ("w8a8", pytest.approx(75.05 / 66.52 - 1))
+    assert (low.arm, high.arm) == ("w4a16", "w8a8")
+    assert [low.by, high.by] == pytest.approx([34.91 / 27.79 - 1, 75.05 / 66.52 - 1])
 
 
 def test_w4a16_is_ahead_in_throughput_at_100_and_behind_in_every_latency() -> None:
@@ -65,7 +65,7 @@ def test_the_tail_loses_at_10_the_lead_that_the_median_still_has() -> None:
 
     assert 1 / median.ratios[1] == pytest.approx(1.24, abs=0.005)
     assert median.ratio_intervals[1][1] < 1
-    assert tail.loads == (10,)
+    assert list(tail.loads) == [10]
     assert tail.ratio_intervals[0][0] < 1 < tail.ratio_intervals[0][1]
     (finding,) = [each for each in tails_apart(crossovers(report(), PAIR)) if "decoding" in each.text]
     assert "w4a16 / w8a8 at 10: median TPOT 0.81, p99 ITL 0.99" in finding.evidence
@@ -81,5 +81,5 @@ def test_the_answer_admits_how_little_is_known() -> None:
     answer = recommend(report(), list(MEDIAN_TPOT), "tpot_ms.p50", crossovers(report(), list(MEDIAN_TPOT)))
 
     assert answer is not None
-    assert answer.uncertain == ((10, 100),)
+    assert list(answer.uncertain) == [(10, 100)]
     assert "(either within 10 to 100), w8a8 beyond" in answer.text

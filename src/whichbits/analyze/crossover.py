@@ -11,11 +11,11 @@ from itertools import combinations
 import numpy as np
 
 from whichbits.analyze.bands import SPREAD, Bands, LogRatios, bands
-from whichbits.analyze.decision import Zero, decide, ratio_intervals, repeats_needed
+from whichbits.analyze.decision import Decision, Zero, decide, ratio_intervals, repeats_needed
 from whichbits.analyze.load_curves import MARGIN, METRICS, comparable, is_thin, load_of, load_unit, why_unusable
 from whichbits.analyze.pairing import Compared, Resampled, same_load, same_share_of_capacity
 from whichbits.analyze.summary import CellSummary, Crossing, Crossover, Lead, LoadUnit, Metric
-from whichbits.record.timelines import Floats
+from whichbits.record.timelines import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -96,14 +96,15 @@ def _judged(ratios: LogRatios, question: _Question, notes: Iterable[str]) -> Cro
         return Crossover(metric, arms, "none", (), None, None, question.unit, (), (), note, margin=question.margin)
     known = bands(ratios)
     decision = decide(known, question.margin)
+    low, high = _decided_ends(decision, known.mean.size)
     needed = repeats_needed(known, question.margin) if decision.verdict == "noisy" else None
     return Crossover(
         metric=metric,
         arms=arms,
         verdict=decision.verdict,
         crossings=tuple(_crossing(zero) for zero in decision.zeros),
-        leader_low_load=_leader(arms, metric, known.mean[decision.decisive[:1]]),
-        leader_high_load=_leader(arms, metric, known.mean[decision.decisive[-1:]]),
+        leader_low_load=_leader(arms, metric, known.mean[low]),
+        leader_high_load=_leader(arms, metric, known.mean[high]),
         load_unit=question.unit,
         loads=_loads(known.log_load),
         ratios=tuple(np.exp(known.mean).tolist()),
@@ -115,6 +116,14 @@ def _judged(ratios: LogRatios, question: _Question, notes: Iterable[str]) -> Cro
         margin=question.margin,
         spread_assumed=ratios.repeats == 1,
     )
+
+
+def _decided_ends(decision: Decision, loads: int) -> tuple[Ints, Ints]:
+    """Return the decisive load nearest to each end; in a noisy comparison only the end itself, if it is decisive."""
+    decisive = decision.decisive
+    if decision.verdict == "noisy":
+        return decisive[decisive == 0], decisive[decisive == loads - 1]
+    return decisive[:1], decisive[-1:]
 
 
 def _loads(log_load: Floats) -> tuple[float, ...]:

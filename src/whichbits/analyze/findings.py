@@ -8,7 +8,7 @@ from whichbits.analyze.bands import SPREAD
 from whichbits.analyze.books import Imbalance
 from whichbits.analyze.load_curves import HEADLINES, METRICS, load_words, range_words
 from whichbits.analyze.summary import CellSummary, Crossing, Crossover, Finding
-from whichbits.analyze.tails import tails_apart, tails_not_compared
+from whichbits.analyze.tails import pair_and_leads, tails_apart, tails_not_compared
 from whichbits.record.schema import Manifest
 
 
@@ -60,7 +60,9 @@ def crossings(observed: Observed) -> Iterator[Finding]:
                 f"In {name}, {len(noisy)} of {len(compared)} pairs of arms are too noisy to say where which arm "
                 f"leads. More repeats would settle it if estimates stay as they are: {pairs}."
             )
-            yield Finding("unresolved", "crossover_noisy", text, tuple(_ratios(crossover) for crossover in noisy))
+            yield Finding(
+                "unresolved", "crossover_noisy", text, tuple(pair_and_leads(crossover) for crossover in noisy)
+            )
 
 
 def without_interval(observed: Observed) -> Iterator[Finding]:

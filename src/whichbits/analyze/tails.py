@@ -99,6 +99,11 @@ def _leads_apart(middle: Crossover, tails: Sequence[Crossover]) -> Iterator[str]
     yield from (f"{METRICS[each.metric].name}: {_leads(each)}" for each in (middle, *tails))
 
 
+def pair_and_leads(crossover: Crossover) -> str:
+    """Return who leads at the ends of the range, and by how much, in one line."""
+    return f"{' / '.join(crossover.arms)}: {_leads(crossover)}"
+
+
 def _leads(crossover: Crossover) -> str:
     return ", ".join(_lead(lead) for lead in crossover.lead)
 

@@ -84,8 +84,9 @@ def verdict_texts(crossover: Crossover) -> tuple[str, ...]:
 
 
 def leader_text(crossover: Crossover) -> str:
-    """Return who leads from the low to the high end: ``w4a8 → fp16``, or one name where it stays."""
-    low, high = crossover.leader_low_load or "tie", crossover.leader_high_load or "tie"
+    """Return who leads from the low to the high end: ``w4a8 → fp16``, or one name where it stays; ``?`` where noise hides it."""
+    nobody = "?" if crossover.verdict == "noisy" else "tie"
+    low, high = crossover.leader_low_load or nobody, crossover.leader_high_load or nobody
     return low if low == high and len(crossover.crossings) < 2 else f"{low} → {high}"
 
 
