@@ -84,7 +84,10 @@ def verdict_texts(crossover: Crossover) -> tuple[str, ...]:
 
 
 def leader_text(crossover: Crossover) -> str:
-    """Return who leads from the low to the high end: ``w4a8 → fp16``, or one name where it stays; ``?`` where noise hides it."""
+    """Return who leads from the low to the high end: ``w4a8 → fp16``, or one name where it stays.
+
+    ``?`` stands where noise hides who leads.
+    """
     nobody = "?" if crossover.verdict == "noisy" else "tie"
     low, high = crossover.leader_low_load or nobody, crossover.leader_high_load or nobody
     return low if low == high and len(crossover.crossings) < 2 else f"{low} → {high}"
