@@ -93,7 +93,7 @@ def test_a_noisy_pair_says_how_many_repeats_it_lacks_and_who_leads_where_that_is
 
     page = report(replace(summary, crossovers=(noisy,)))
 
-    assert "too noisy to say (3 more repeats)" in page
+    assert "too noisy (3 more repeats)" in page
     assert f"? → {noisy.leader_high_load}" in page
 
 

@@ -22,7 +22,7 @@ CROSSOVER_VERDICTS = {
     "crosses": "cross",
     "none": "no crossing",
     "tie": "tie",
-    "noisy": "too noisy to say",
+    "noisy": "too noisy",
 }
 
 LOAD_NAMES = {"concurrency": "concurrent requests", "request_rate": "requests per second"}
