@@ -65,12 +65,12 @@ def test_arms_of_equal_speed_differ_by_price() -> None:
     cells = arm("a", PowerLaw(10), PowerLaw(100, 0.5)) + arm("b", PowerLaw(10), PowerLaw(200, 0.25))
 
     found = cost_crossover(cells, ("a", "b"), {"a": 1.0, "b": 1.0})
-    cheaper = cost_crossover(cells, ("a", "b"), {"a": 0.5, "b": 1.0})
+    cheaper = cost_crossover(cells, ("a", "b"), {"a": 0.25, "b": 1.0})
 
     assert [crossing.load for crossing in found.crossings] == [pytest.approx(16)]
     assert (found.leader_low_load, found.leader_high_load) == ("b", "a")
     assert cheaper.leader_low_load == cheaper.leader_high_load == "a"
-    assert cheaper.ratios[0] == pytest.approx(1.0)
+    assert cheaper.ratios[0] == pytest.approx(0.5)
 
 
 def test_a_million_tokens_at_a_thousand_a_second_take_a_thousand_seconds() -> None:

@@ -92,5 +92,11 @@ def test_failures_are_drawn_and_have_no_latency() -> None:
     assert np.isnan(variance(resampled([failed(each) for each in records])["ttft_ms.p50"]))
 
 
+def test_no_good_request_at_all_is_half_a_one_give_or_take() -> None:
+    found = replicates(cell(), table_of(cell(), answers(1.0)), Slo(ttft_ms=0.001))["goodput_requests_per_s"]
+
+    assert np.sqrt(variance(found)) == pytest.approx(1, rel=0.3)
+
+
 def test_a_single_request_cannot_be_resampled() -> None:
     assert resampled(answers(1.0, count=1)) == {}

@@ -159,6 +159,24 @@ def test_more_throughput_is_better() -> None:
     assert (found.leader_low_load, found.leader_high_load) == ("b", "a")
 
 
+def test_an_arm_without_any_good_request_is_behind_and_two_such_arms_are_not_compared() -> None:
+    good = {("a", 1): 9.0, ("a", 2): 5.0, ("a", 4): 0.0, ("b", 1): 5.0, ("b", 2): 9.0, ("b", 4): 0.0}
+    good |= {("a", 3): 0.0, ("b", 3): 8.0}
+    cells = [
+        replace(summary(arm, load, 1.0), goodput_requests_per_s=value, duration_s=10.0)
+        for (arm, load), value in good.items()
+    ]
+
+    found = crossover(cells, ("a", "b"), "goodput_requests_per_s")
+
+    assert list(found.loads) == [1, 2, 3]
+    assert found.ratios[2] == pytest.approx(0.05 / 8)
+    assert (found.leader_low_load, found.leader_high_load) == ("a", "b")
+    answer = recommend(cells, ["a", "b"], "goodput_requests_per_s")
+    assert answer is not None
+    assert [arm for arm, _, _ in answer.ranges] == ["a", "b"]
+
+
 def test_repeats_are_paired_and_averaged_in_log_space() -> None:
     cells = [summary("a", 1, 2.0), summary("a", 1, 8.0, repeat=1), summary("a", 1, 99.0, repeat=2)]
     cells += [summary("b", 1, 1.0), summary("b", 1, 1.0, repeat=1)]

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from whichbits.analyze.latency import e2e_ms, itl_ms, tpot_ms, ttft_ms
-from whichbits.analyze.load_curves import value_of
+from whichbits.analyze.load_curves import HALF_A_REQUEST, value_of
 from whichbits.analyze.resample import Weights, draw, means, percentiles, pooled_percentiles
 from whichbits.analyze.summary import CellSummary, Metric
 from whichbits.analyze.throughput import good
@@ -84,5 +84,16 @@ def _work(cell: Cell, timelines: Timelines, weights: Weights, slo: Slo | None) -
     time = weights @ spent
     found: dict[Metric, Floats] = {"output_tokens_per_s": (weights @ tokens) / time} if closed else {}
     if slo is not None:
-        found["goodput_requests_per_s"] = (weights @ good(timelines, slo).astype(np.float64)) / time
+        found["goodput_requests_per_s"] = _good_requests(cell, good(timelines, slo).astype(np.float64), weights) / time
     return found
+
+
+def _good_requests(cell: Cell, held: Floats, weights: Weights) -> Floats:
+    """Return how many requests of each resample are good, at least half a one.
+
+    None at all leaves nothing to resample: then half a request, give or take a factor of e. Twice that, 3.7, is just
+    above the 3 that a count of none rules out with 95 %.
+    """
+    if held.any():
+        return np.maximum(weights @ held, HALF_A_REQUEST)
+    return np.asarray(HALF_A_REQUEST * np.random.default_rng(_seed(cell)).lognormal(0, 1, len(weights)))

@@ -52,6 +52,8 @@ HEADLINES: tuple[Metric, ...] = (
 )
 """The metrics for which an answer is given; the others are compared, too."""
 
+HALF_A_REQUEST = 0.5
+
 TAILS = ("p90", "p99")
 """Percentiles that are not compared where thin: there a handful of requests would decide between arms."""
 
@@ -113,9 +115,19 @@ def is_thin(cell: CellSummary, metric: Metric) -> bool:
     return isinstance(found, Distribution) and found.n > 0 and percentile in found.thin
 
 
+def has_no_goodput(cell: CellSummary, metric: Metric) -> bool:
+    """Say whether goodput is asked for and not a single request was good."""
+    return metric == "goodput_requests_per_s" and cell.goodput_requests_per_s == 0
+
+
 def comparable(cell: CellSummary, metric: Metric) -> float | None:
-    """Return the value by which a cell may be compared: above zero, of a usable cell, and no thin tail."""
+    """Return the value by which a cell may be compared: above zero, of a usable cell, and no thin tail.
+
+    No good request at all counts as half a one, so that the arm that still has some can be seen to lead.
+    """
     value = value_of(cell, metric)
+    if has_no_goodput(cell, metric) and cell.duration_s:
+        value = HALF_A_REQUEST / cell.duration_s
     if value is None or value <= 0 or why_unusable(cell) is not None:
         return None
     return None if metric.endswith(TAILS) and is_thin(cell, metric) else value
@@ -124,11 +136,13 @@ def comparable(cell: CellSummary, metric: Metric) -> float | None:
 def curves(cells: Iterable[CellSummary], metric: Metric, unit: AxisUnit) -> dict[str, Curve]:
     """Return each arm's curve over the cells that may be compared."""
     found: dict[str, Curve] = defaultdict(dict)
+    telling = set()
     for cell in cells:
         load, value = load_of(cell, unit), comparable(cell, metric)
         if load is not None and value is not None:
             found[cell.arm][load, cell.repeat] = math.log(value)
-    return dict(found)
+            telling |= set() if has_no_goodput(cell, metric) else {(load, cell.repeat)}
+    return {arm: {place: log for place, log in curve.items() if place in telling} for arm, curve in found.items()}
 
 
 def paired(chosen: Sequence[Curve]) -> tuple[Floats, Floats]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from whichbits.analyze.bands import LogRatios
 from whichbits.analyze.cell_noise import Replicates, variance
-from whichbits.analyze.load_curves import AxisUnit, comparable, load_of
+from whichbits.analyze.load_curves import AxisUnit, comparable, has_no_goodput, load_of
 from whichbits.analyze.summary import CellSummary, Metric
 from whichbits.record.timelines import Floats
 
@@ -41,7 +41,12 @@ class Compared:
 def same_load(compared: Compared, arms: tuple[str, str], metric: Metric) -> LogRatios:
     """Pair cells of equal load and repeat; equal requests are resampled together."""
     first, second = (compared.placed(arm, metric) for arm in arms)
-    shared = sorted(set(first) & set(second))
+    # Where neither arm has a good request, there is nothing to compare.
+    shared = sorted(
+        place
+        for place in set(first) & set(second)
+        if not (has_no_goodput(first[place], metric) and has_no_goodput(second[place], metric))
+    )
     loads, repeats = sorted({load for load, _ in shared}), sorted({repeat for _, repeat in shared})
     values, variances = (np.full((len(loads), len(repeats)), np.nan) for _ in range(2))
     for load, repeat in shared:

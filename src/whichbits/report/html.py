@@ -13,6 +13,7 @@ import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from whichbits.analyze.load_curves import HEADLINES, METRICS
 from whichbits.analyze.summary import Recommendation, Summary
 from whichbits.record.schema import Manifest
 from whichbits.report.charts import Figure, chart, figures
@@ -78,6 +79,7 @@ def html(summary: Summary, manifest: Manifest) -> Mapping[str, bytes]:
         answers=[_answer(entry, summary) for entry in summary.recommendation],
         plates=[_plate(summary, figure) for figure in figures(summary)],
         measures=MEASURES,
+        compared={metric: name_of(metric) for metric in METRICS if metric in MEASURES or metric in HEADLINES},
         groups=groups(summary),
         thin=has_thin(summary),
         signs=signs(tuple(summary.arms)),
