@@ -13,7 +13,7 @@ from whichbits.record.timelines import Floats, Ints
 RESAMPLES = 200
 """Enough for a standard error within 5 %, which is all that is taken from them."""
 
-Weights = npt.NDArray[np.int64]
+Weights = npt.NDArray[np.int32]
 """How often each resample (row) draws each request (column)."""
 
 _ITL_BINS = 48
@@ -30,9 +30,9 @@ def draw(requests: int, seed: int, resamples: int = RESAMPLES) -> Weights:
     blocks = -(-requests // length)
     starts = np.random.default_rng(seed).integers(0, requests, (resamples, blocks))
     cells = starts + np.arange(resamples)[:, None] * requests
-    begun = np.bincount(cells.ravel(), minlength=resamples * requests).reshape(resamples, requests)
+    begun = np.bincount(cells.ravel(), minlength=resamples * requests).reshape(resamples, requests).astype(np.int32)
     # A request is drawn by every block that began up to length - 1 places before it.
-    total = np.cumsum(np.concatenate([begun[:, requests - length :], begun], axis=1), axis=1)
+    total = np.cumsum(np.concatenate([begun[:, requests - length :], begun], axis=1), axis=1, dtype=np.int32)
     drawn: Weights = total[:, length:] - total[:, :-length]
     return drawn
 
@@ -47,16 +47,18 @@ def percentiles(values: Floats, weights: Weights, percents: tuple[float, ...]) -
         return np.full((len(percents), len(weights)), np.nan)
     order = known[np.argsort(values[known])]
     ordered = values[order]
-    upto = np.cumsum(weights[:, order], axis=1)
+    upto = np.cumsum(weights[:, order], axis=1, dtype=np.int32)
     return np.array([_percentile(ordered, upto, percent) for percent in percents])
 
 
 def _percentile(ordered: Floats, upto: Weights, percent: float) -> Floats:
     drawn = upto[:, -1]
     place = np.maximum(drawn - 1, 0) * percent / 100
-    below = np.floor(place)
-    low = ordered[np.minimum((upto <= below[:, None]).sum(axis=1), ordered.size - 1)]
-    high = ordered[np.minimum((upto <= np.ceil(place)[:, None]).sum(axis=1), ordered.size - 1)]
+    below = np.floor(place).astype(np.int32)
+    low, high = (
+        ordered[np.minimum(np.count_nonzero(upto <= statistic[:, None], axis=1), ordered.size - 1)]
+        for statistic in (below, below + 1)
+    )
     return np.where(drawn > 0, low + (place - below) * (high - low), np.nan)
 
 
