@@ -11,7 +11,10 @@ from whichbits.record.schema import Fact
 from whichbits.serve.control import ControlClient
 from whichbits.study.arm import Arm
 
-ENGINES: Mapping[str, str] = {"embedded": "whichbits.serve.embedded.launch:EmbeddedEngine"}
+ENGINES: Mapping[str, str] = {
+    "embedded": "whichbits.serve.embedded.launch:EmbeddedEngine",
+    "vllm": "whichbits.serve.vllm.engine:VllmEngine",
+}
 
 
 @dataclass(frozen=True)
