@@ -1,8 +1,6 @@
 """A Qwen2 of a megabyte with made-up words, so that a real vLLM has something to serve; weights are random."""
 
 import json
-import struct
-from math import prod
 from pathlib import Path
 from typing import Any
 
