@@ -21,10 +21,8 @@ def still_alive(pids: list[int]) -> list[int]:
 
 def engine_cores(running: Tool) -> list[psutil.Process]:
     """Return each replica's engine core, in the order in which the replicas were started."""
-    found = []
-    for process in psutil.Process(running.pid).children(recursive=True):
-        if "EngineCore" in " ".join(process.cmdline()):
-            found.append(process)
+    family = psutil.Process(running.pid).children(recursive=True)
+    found = [process for process in family if "EngineCore" in " ".join(process.cmdline())]
     return sorted(found, key=lambda process: process.create_time())
 
 

@@ -19,7 +19,7 @@ def test_a_cache_too_small_for_the_context_is_told_by_its_first_cause(
     tmp_path: Path, vllm_python: Path, model: Path
 ) -> None:
     """The worker's words are quoted, not the engine core's "failed to start" that follows from them."""
-    environment = ENVIRONMENT | {"VLLM_CPU_KVCACHE_SPACE": ""}
+    environment = {name: value for name, value in ENVIRONMENT.items() if name != "VLLM_CPU_KVCACHE_SPACE"}
     bad = arm(vllm_python, model, max_model_len=4096, options={"kv_cache_memory_bytes": 2**20}, environment=environment)
     with tool(tmp_path, "run", write_study(tmp_path, {"bad": bad}), program=AS_INSTALLED) as running:
         assert running.wait() == 3
