@@ -19,11 +19,12 @@ def still_alive(pids: list[int]) -> list[int]:
     return []
 
 
-def engine_cores(running: Tool) -> list[psutil.Process]:
-    """Return each replica's engine core, in the order in which the replicas were started."""
-    family = psutil.Process(running.pid).children(recursive=True)
-    found = [process for process in family if "EngineCore" in " ".join(process.cmdline())]
-    return sorted(found, key=lambda process: process.create_time())
+def engine_core(running: Tool, replica: int) -> psutil.Process:
+    """Return a replica's engine core: below the leash that was started for it, in the order of the replicas."""
+    leashes = sorted(psutil.Process(running.pid).children(), key=lambda process: process.create_time())
+    family = leashes[replica].children(recursive=True)
+    (found,) = [process for process in family if "EngineCore" in " ".join(process.cmdline())]
+    return found
 
 
 def _living(pids: list[int]) -> list[int]:

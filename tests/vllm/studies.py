@@ -12,7 +12,14 @@ ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "HF_HUB_OFFLINE": "1",
 }
-PREFIXES = {"kind": "prefix_repetition", "prefixes": 12, "prefix_tokens": 96, "suffix_tokens": 16, "output_tokens": 8}
+PREFIX_TOKENS = 96
+_TRAFFIC = {
+    "kind": "prefix_repetition",
+    "prefixes": 12,
+    "prefix_tokens": PREFIX_TOKENS,
+    "suffix_tokens": 16,
+    "output_tokens": 8,
+}
 
 
 def arm(python: Path, model: Path, **changes: Any) -> dict[str, Any]:
@@ -38,7 +45,7 @@ def write_study(folder: Path, arms: dict[str, Any], **changes: Any) -> Path:
     study = {
         "name": "vllm",
         "arms": arms,
-        "traffic": PREFIXES,
+        "traffic": _TRAFFIC,
         "loads": [{"request_rate": 10, "concurrency": 8}],
         "cell": {"requests": 48},
         "token_ids": TOKEN_IDS,

@@ -6,15 +6,16 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.e2e.tool import AS_INSTALLED, run_of, states, tool
 from tests.vllm.studies import ENVIRONMENT, arm, write_study
 from whichbits.drive.cell import CellCapture, drive_cell
 from whichbits.drive.target import Target
-from whichbits.record.schema import RequestRecord
 from whichbits.serve.control import ControlClient
 from whichbits.serve.engine import Place
+from whichbits.serve.metrics import read_counters
 from whichbits.serve.process import ServerProcess, free_ports
 from whichbits.serve.ready import wait_until_ready
 from whichbits.serve.vllm.engine import VllmEngine
@@ -34,7 +35,7 @@ def running_server(
     """Its address and its process."""
     log = tmp_path_factory.mktemp("attach") / "vllm.log"
     asked = Arm.model_validate(arm(vllm_python, model))
-    engine, place = VllmEngine(), Place("127.0.0.1", *free_ports(1))
+    engine, place = VllmEngine(), Place("127.0.0.1", free_ports(1)[0])
     launch = engine.command(asked, engine.prepare(asked), place)
     process = ServerProcess(launch.argv, launch.environment | ENVIRONMENT, log)
     url = f"http://{place.host}:{place.port}"
@@ -97,7 +98,7 @@ async def _hits(control: ControlClient, url: str, name: str) -> int:
     """Send one request; return the prompt tokens that the server then counts as cached."""
     before = await _cached(control)
     capture = await _send(url, name)
-    assert [_ended_well(record) for record in capture.records] == [True]
+    assert [record.succeeded for record in capture.records] == [True]
     return await _cached(control) - before
 
 
@@ -108,17 +109,9 @@ async def _send(url: str, name: str) -> CellCapture:
 
 
 async def _cached(control: ControlClient) -> int:
-    from whichbits.serve.metrics import read_counters
-
     return read_counters((await control.scrape()).text, "vllm:").cached_prompt_tokens or 0
 
 
-def _ended_well(record: RequestRecord) -> bool:
-    return record.succeeded
-
-
 def _front_end(process: ServerProcess) -> int:
-    import psutil
-
     (child,) = psutil.Process(process.leash_pid).children()
     return child.pid

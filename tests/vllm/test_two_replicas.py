@@ -9,7 +9,7 @@ import pytest
 
 from tests.e2e.tool import AS_INSTALLED, run_of, states, tool
 from tests.vllm.family import descendants, still_alive
-from tests.vllm.studies import PREFIXES, arm, write_study
+from tests.vllm.studies import PREFIX_TOKENS, arm, write_study
 from whichbits.analyze.books import growth
 from whichbits.record.run import Run
 from whichbits.study.model import Load, Study
@@ -97,7 +97,7 @@ def test_hits_are_what_the_traffic_repeats(finished: tuple[Run, list[int], int])
             met = [prefixes[record.index] for record in run.records(cell.cell) if record.replica == replica]
             repeated = len(met) - len(set(met))
             assert repeated > 0
-            assert grown[cell.cell][replica].cached_prompt_tokens == repeated * int(PREFIXES["prefix_tokens"])
+            assert grown[cell.cell][replica].cached_prompt_tokens == repeated * PREFIX_TOKENS
 
 
 def test_the_summary_has_the_hit_rate_of_both_replicas_together(finished: tuple[Run, list[int], int]) -> None:

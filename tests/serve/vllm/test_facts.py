@@ -99,7 +99,9 @@ def test_the_pools_of_data_parallel_engines_add_up() -> None:
 
 
 def test_facts_of_a_log_keep_their_lines_and_lists_become_text() -> None:
-    kernel = "INFO 11-29 14:58:19 [__init__.py:631] Selected CutlassFP8ScaledMMLinearKernel for CompressedTensorsW8A8Fp8"
+    kernel = (
+        "INFO 11-29 14:58:19 [__init__.py:631] Selected CutlassFP8ScaledMMLinearKernel for CompressedTensorsW8A8Fp8"
+    )
     version = "INFO 11-29 14:57:52 [api_server.py:1] vLLM API server version 0.25.1"
 
     facts = log_facts(f"{version}\n{kernel}\n")

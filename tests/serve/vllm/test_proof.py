@@ -51,9 +51,9 @@ FALLBACK = (
 def log(*lines: str, method: str | None, gib: str | None, dtype: str = "bfloat16", tp: int = 1) -> dict[str, Fact]:
     """Facts of a short log in vLLM 0.25's shape."""
     config = (
-        f"Initializing a V1 LLM engine (v0.25.1) with config: model='/models/q', dtype=torch.{dtype}, max_seq_len=4096, "
-        f"tensor_parallel_size={tp}, pipeline_parallel_size=1, data_parallel_size=1, quantization={method}, "
-        "enforce_eager=False, kv_cache_dtype=auto, seed=0"
+        f"Initializing a V1 LLM engine (v0.25.1) with config: model='/models/q', dtype=torch.{dtype}, "
+        f"max_seq_len=4096, tensor_parallel_size={tp}, pipeline_parallel_size=1, data_parallel_size=1, "
+        f"quantization={method}, enforce_eager=False, kv_cache_dtype=auto, seed=0"
     )
     said = [config, *lines]
     text = [f"(EngineCore pid=7) INFO 11-29 15:01:21 [core.py:114] {line}" for line in said]
@@ -123,7 +123,12 @@ def test_a_gptq_arm_that_vllm_loads_with_16_bits(tmp_path: Path) -> None:
         ("w8a8-int8", GPTQ_8, log(method="gptq_marlin", gib="8.3"), "gptq config quantises weights only"),
         ("w4a8-int8", PACKED, log(method="compressed-tensors", gib="5.2"), "config quantises weights only"),
         ("w8a16", FP8, log(method="compressed-tensors", gib="8.18"), "the checkpoint asks for 8-bit ones"),
-        ("bf16", None, log(method=None, gib="14.29", dtype="float16"), "bf16 is bfloat16, but vLLM computes in float16"),
+        (
+            "bf16",
+            None,
+            log(method=None, gib="14.29", dtype="float16"),
+            "bf16 is bfloat16, but vLLM computes in float16",
+        ),
         ("fp16", None, log(method=None, gib="14.29"), "fp16 is float16, but vLLM computes in bfloat16"),
         ("bf16", None, log(method="fp8", gib="8.2"), "vLLM quantises them with fp8"),
         ("w4a16", GPTQ, log("Using flashinfer-cutlass for NVFP4 GEMM", method="modelopt_fp4", gib="5.2"), "4-bit fp4"),

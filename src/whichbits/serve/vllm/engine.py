@@ -7,10 +7,10 @@ from whichbits.errors import BadInput
 from whichbits.record.schema import Fact
 from whichbits.serve.control import ControlClient
 from whichbits.serve.engine import Launch, Place, Prepared
-from whichbits.serve.logs.vllm.failures import failure
 from whichbits.serve.vllm.checkpoint import checkpoint_facts, checkpoint_folder
 from whichbits.serve.vllm.environment import server_environment
 from whichbits.serve.vllm.facts import log_facts, server_facts
+from whichbits.serve.vllm.failure import cause_of_death
 from whichbits.serve.vllm.flags import server_flags
 from whichbits.serve.vllm.interpreter import InstalledVllm, installed_vllm
 from whichbits.serve.vllm.proof import contradictions
@@ -64,7 +64,7 @@ class VllmEngine:
 
     def failure(self, log_text: str) -> str | None:
         """Return the first real cause in the log, not what followed from it."""
-        return failure(log_text)
+        return cause_of_death(log_text)
 
     def verify(self, arm: Arm, checkpoint: dict[str, Fact], facts: dict[str, Fact]) -> list[str]:
         """Return the reasons why the arm is not what it claims; none if it is."""
