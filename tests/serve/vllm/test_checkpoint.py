@@ -74,3 +74,12 @@ def test_the_facts_name_their_folder_and_do_not_speak_for_the_server(tmp_path: P
     assert shown == {"checkpoint_dtype": "bfloat16", "checkpoint_source": "config", "linear_bits": 4, "layers": 28}
     assert "dtype" not in facts
     assert "activation_bits" not in facts
+
+
+def test_a_folder_in_another_format_is_left_to_vllm_and_proves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "params.json").write_text("{}", encoding="utf-8")
+
+    facts = checkpoint_facts(tmp_path)
+
+    assert set(facts) == {"checkpoint_unread"}
+    assert "config.json" in str(facts["checkpoint_unread"].value)

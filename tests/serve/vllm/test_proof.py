@@ -146,6 +146,12 @@ def test_what_nobody_said_decides_nothing(weight_format: str) -> None:
     assert reasons(weight_format, {}, {"model_memory_gib": Fact(14.29, "server log")}) == []
 
 
+def test_the_log_alone_tells_a_method_that_quantises_weights_only() -> None:
+    (reason,) = reasons("w8a8-int8", {}, log(method="auto_gptq", gib=None))
+
+    assert "method auto_gptq quantises weights only" in reason
+
+
 @pytest.mark.parametrize(
     ("said", "keys"),
     [

@@ -35,10 +35,13 @@ def checkpoint_folder(arm: Arm, environment: Mapping[str, str]) -> Path | None:
 def checkpoint_facts(folder: Path) -> dict[str, Fact]:
     """Return what config.json and the headers of the weights say, without the list of layers.
 
-    Raises:
-        BadInput: the folder is no checkpoint, or a broken one.
+    A folder that cannot be read as a Hugging Face checkpoint may still be one that vLLM serves: then the only fact is
+    ``checkpoint_unread``, with the reason, and nothing of it can be proven.
     """
-    checkpoint = read_checkpoint(folder)
+    try:
+        checkpoint = read_checkpoint(folder)
+    except BadInput as unread:
+        return {"checkpoint_unread": Fact(unread.what, str(folder))}
     values = {field.name: getattr(checkpoint, field.name) for field in fields(Checkpoint)}
     values |= {"linear_parameters": checkpoint.linear_parameters, "effective_bits": checkpoint.effective_bits}
     return {

@@ -84,6 +84,8 @@ def _wrong_method(claim: Claim, said: Facts) -> str | None:
     bits = _METHOD_BITS.get(method, claim.weights)
     if bits != claim.weights:
         return f"{claim.weights}-bit weights are claimed, but vLLM's method {method} has {bits}"
+    if claim.activations < _WIDE and method.removeprefix("auto_").startswith(_WEIGHT_ONLY_METHODS):
+        return f"{claim.activations}-bit activations are claimed, but vLLM's method {method} quantises weights only"
     return None
 
 
