@@ -21,6 +21,6 @@ def test_an_example_is_a_study(example: str) -> None:
     assert {arm.engine for arm in parse_study(example, "the example").arms.values()} == {"vllm"}
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "studies").glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted((ROOT / "studies").rglob("*.yaml")), ids=lambda path: path.stem)
 def test_a_study_that_comes_along_is_one(path: Path) -> None:
-    assert read_study(path).name == path.stem
+    assert read_study(path).name.startswith(path.stem)
