@@ -8,6 +8,18 @@ from whichbits.errors import BadInput
 
 Config = Mapping[str, Any]
 
+_SECTIONS = ("text_config", "llm_config", "language_config")
+_LEFT_OUT: Mapping[str, Config] = {
+    "gemma3_text": {
+        "num_attention_heads": 8,
+        "num_key_value_heads": 4,
+        "head_dim": 256,
+        "vocab_size": 262_208,
+        "tie_word_embeddings": True,
+    },
+    **{family: {"tie_word_embeddings": True} for family in ("gemma", "gemma2", "cohere", "cohere2")},
+}
+"""What published configs of a family leave out, because it is the default of its class in transformers."""
 _NO_KV_LAYERS = ("linear_attention", "mamba", "recurrent", "conv")
 
 
@@ -56,6 +68,16 @@ class Shape:
             return self.kv_layers * (self.mla.kv_rank + self.mla.rotary)
         return self.kv_layers * 2 * self.kv_heads * self.head_dim
 
+    @property
+    def attention_flops_per_context_token(self) -> int:
+        """FLOPs that one token in the KV cache costs a token that attends to it: scores and weighted sum, 2 each.
+
+        With latent attention, queries meet the latent itself (DeepSeek-V2, section 2.1.2).
+        """
+        if self.mla is not None:
+            return self.kv_layers * 2 * self.heads * (2 * self.mla.kv_rank + self.mla.rotary)
+        return self.kv_layers * 4 * self.heads * self.head_dim
+
 
 def shape_of(config: Config) -> Shape:
     """Read the sizes; the language model's own section wins in multimodal configs.
@@ -63,7 +85,7 @@ def shape_of(config: Config) -> Shape:
     Raises:
         BadInput: ``checkpoint_shape_unknown`` if a size that everything hangs on is not given.
     """
-    text = language_model(config)
+    text = _completed(language_model(config))
     heads = _size(text, "num_attention_heads", "n_head")
     hidden = _size(text, "hidden_size", "n_embd", "d_model")
     layers = _size(text, "num_hidden_layers", "n_layer", "num_layers")
@@ -95,8 +117,12 @@ def shape_of(config: Config) -> Shape:
 
 def language_model(config: Config) -> Config:
     """Return the section that describes the language model."""
-    inner = config.get("text_config")
-    return inner if isinstance(inner, Mapping) and "vocab_size" in inner else config
+    sections = [config[name] for name in _SECTIONS if isinstance(config.get(name), Mapping)]
+    return next((section for section in sections if "hidden_size" in section), config)
+
+
+def _completed(text: Config) -> Config:
+    return {**_LEFT_OUT.get(str(text.get("model_type")), {}), **text}
 
 
 def _shared_intermediate(text: Config) -> int | None:

@@ -1,7 +1,9 @@
 """What a checkpoint is: shapes, stored widths and bytes by part, as plain data."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
+
+Scalar = str | int | float | bool | None
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ class Checkpoint:
     experts_per_token: int | None
     kv_elements_per_token: int
     """Numbers that a token leaves in the KV cache over all layers that have one."""
+    attention_flops_per_context_token: int
+    """FLOPs of attending from one new token to one token in the KV cache, over all layers."""
     parameters: int
     """All weights, packed ones unpacked, scales left out; a tied lm_head counts once."""
     linears: tuple[Linear, ...]
@@ -90,6 +94,24 @@ class Checkpoint:
         return sum(linear.parameters for linear in self.linears)
 
     @property
+    def expert_parameters(self) -> int:
+        """Weights of the routed experts."""
+        return sum(linear.parameters for linear in self.linears if linear.expert)
+
+    @property
     def effective_bits(self) -> float | None:
         """Bits a linear weight costs with its scales and zero points: 4.16 for 4 bits in groups of 128."""
         return 8 * self.linear_bytes / self.linear_parameters if self.linear_parameters else None
+
+    def scalars(self) -> dict[str, Scalar]:
+        """Return all that is one value, by name, as the record keeps facts: no list of layers or exceptions."""
+        other = ("source", "linears", "ignored")
+        plain: dict[str, Scalar] = {
+            each.name: getattr(self, each.name) for each in fields(self) if each.name not in other
+        }
+        return plain | {
+            "checkpoint_source": self.source,
+            "linear_parameters": self.linear_parameters,
+            "expert_parameters": self.expert_parameters,
+            "effective_bits": self.effective_bits,
+        }

@@ -26,7 +26,10 @@ def read_checkpoint(path: Path) -> Checkpoint:
     if not tensors:
         return from_config(config)
     quantization = quantization_of(config)
-    parts = parts_of(tensors, None if quantization is None else quantization.bits)
+    try:
+        parts = parts_of(tensors, None if quantization is None else quantization.bits)
+    except (ValueError, IndexError, ZeroDivisionError) as error:
+        broken(path, f"shapes of tensors that belong together do not fit ({error})")
     return _checkpoint("tensors", shape_of(config), quantization, parts)
 
 
@@ -80,6 +83,7 @@ def _checkpoint(
         experts=shape.experts,
         experts_per_token=shape.experts_per_token,
         kv_elements_per_token=shape.kv_elements_per_token,
+        attention_flops_per_context_token=shape.attention_flops_per_context_token,
         parameters=parts.parameters,
         linears=parts.linears,
         linear_bits=parts.linear_bits,
