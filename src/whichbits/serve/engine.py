@@ -13,6 +13,7 @@ from whichbits.study.arm import Arm
 
 ENGINES: Mapping[str, str] = {
     "embedded": "whichbits.serve.embedded.launch:EmbeddedEngine",
+    "vllm": "whichbits.serve.vllm.engine:VllmEngine",
     "sglang": "whichbits.serve.running:sglang",
     "llamacpp": "whichbits.serve.running:llamacpp",
     "openai": "whichbits.serve.running:openai",
