@@ -52,7 +52,14 @@ async def serve_arm(name: str, arm: Arm, folder: Path, limits: Limits) -> AsyncI
 
 
 def _fleet(order: Order) -> Fleet:
-    return LaunchedFleet(order) if order.arm.target is None else AttachedFleet(order, order.arm.target)
+    target = order.arm.target
+    if target is None:
+        return LaunchedFleet(order)
+    if target.kubernetes is None:
+        return AttachedFleet(order, target)
+    from whichbits.serve.kubernetes.fleet import KubernetesFleet
+
+    return KubernetesFleet(order, target, target.kubernetes)
 
 
 def _insist_on_the_arm(order: Order, records: Sequence[ReplicaRecord]) -> None:

@@ -1,0 +1,259 @@
+"""The pods behind a Kubernetes Service: found, waited for, observed one by one, and driven through the Service."""
+
+import asyncio
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from whichbits.errors import BadInput, ServerNotReady
+from whichbits.record.schema import ReplicaRecord
+from whichbits.serve.attached import api_key, served_model
+from whichbits.serve.control import ControlClient
+from whichbits.serve.kubernetes.api import Api
+from whichbits.serve.kubernetes.entrance import entrance
+from whichbits.serve.kubernetes.objects import Service, ServicePort
+from whichbits.serve.kubernetes.pods import Pod, changes, pods_of
+from whichbits.serve.kubernetes.proxy import KubectlProxy, insist_on_kubectl
+from whichbits.serve.order import Order
+from whichbits.serve.ready import hangs, last_lines, wait_until_healthy
+from whichbits.serve.replica import Endpoint, Replica
+from whichbits.study.arm import KubernetesService, ServersThatRun
+
+_LOOK_SECONDS = 1.0
+_PATIENCE_SECONDS = 10.0
+_QUOTED_LINES = 5
+
+
+@dataclass(frozen=True)
+class _Cluster:
+    """What stays the same as long as the arm is served."""
+
+    proxy: KubectlProxy
+    api: Api
+    service: Service
+    port: ServicePort
+
+
+class KubernetesFleet:
+    """The pods of the Service that an arm's ``target`` names; none of them is ever changed."""
+
+    def __init__(self, order: Order, target: ServersThatRun, kubernetes: KubernetesService) -> None:
+        """Reach for nothing yet."""
+        self._order = order
+        self._target = target
+        self._kubernetes = kubernetes
+        self._proxy: KubectlProxy | None = None
+        self._api: Api | None = None
+        self._cluster: _Cluster | None = None
+        self._endpoint: Endpoint | None = None
+        self._pods: dict[str, Pod] = {}
+        self._replicas: dict[str, Replica] = {}
+        self._records: list[ReplicaRecord] = []
+
+    async def start(self) -> None:
+        """Find the Service, wait for as many ready pods as the arm has replicas, and ask each who it is.
+
+        Raises:
+            ServerNotReady: the pods do not become ready, or kubectl or the cluster does not answer.
+            BadInput: there is no kubectl, no such Service, no right to ask, or no way in.
+        """
+        await insist_on_kubectl(self._kubernetes)
+        self._cluster = await self._reach()
+        self._pods = await self._ready_pods(self._cluster)
+        self._endpoint = await self._entrance(self._cluster)
+        for pod in self._pods.values():
+            if pod.ready:
+                await self._observe(self._cluster, pod)
+
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """Return the Service: it chooses the pod, once a connection."""
+        return () if self._endpoint is None else (self._endpoint,)
+
+    @property
+    def replicas(self) -> tuple[Replica, ...]:
+        """Return the pods that are ready now."""
+        return tuple(self._replicas.values())
+
+    @property
+    def records(self) -> tuple[ReplicaRecord, ...]:
+        """Return what was found of every pod that was ever ready, in the order of their coming."""
+        return tuple(self._records)
+
+    async def refresh(self) -> tuple[str, ...]:
+        """Look again which pods serve; return who came, went, restarted or changed its image."""
+        cluster = self._insist_on_start()
+        before, self._pods = self._pods, await self._look(cluster)
+        for name, was in before.items():
+            now = self._pods.get(name)
+            if name in self._replicas and (now is None or not now.ready or now.uid != was.uid):
+                await self._replicas.pop(name).control.close()
+            if now is not None and now.restarts > was.restarts:
+                await self._keep_log(cluster, now, previous=True)
+        for name, pod in self._pods.items():
+            if pod.ready and name not in self._replicas:
+                await self._observe(cluster, pod)
+        return changes(before, self._pods)
+
+    async def death(self) -> ServerNotReady | None:
+        """Return why the Service no longer serves; one pod that is left is enough to go on."""
+        cluster = self._insist_on_start()
+        if (ended := cluster.proxy.death()) is not None:
+            return ended
+        try:
+            pods = await self._look(cluster)
+        except ServerNotReady as silent:
+            return silent
+        if not any(pod.ready for pod in pods.values()):
+            return await self._not_ready(cluster, pods, "no pod of it is ready any more")
+        return await self._entrance_hangs()
+
+    async def end(self) -> None:
+        """Keep the pods' logs as they are now, and end kubectl; the pods go on."""
+        try:
+            if self._cluster is not None and self._cluster.proxy.death() is None:
+                await self._keep_logs(self._cluster)
+        finally:
+            for replica in self._replicas.values():
+                await replica.control.close()
+            if self._api is not None:
+                await self._api.close()
+            if self._proxy is not None:
+                await self._proxy.stop()
+
+    def _insist_on_start(self) -> _Cluster:
+        if self._cluster is None:
+            message = "the fleet was not started"
+            raise RuntimeError(message)
+        return self._cluster
+
+    async def _reach(self) -> _Cluster:
+        # Both are held from the start on, so that ``end`` finds them whatever comes in between.
+        self._proxy = KubectlProxy(self._kubernetes, self._log_path("kubectl"))
+        self._api = Api(await self._proxy.ready(), self._kubernetes)
+        service = await self._api.service()
+        if service is None:
+            raise _absent(self._kubernetes)
+        return _Cluster(self._proxy, self._api, service, _port(self._kubernetes, service))
+
+    async def _look(self, cluster: _Cluster) -> dict[str, Pod]:
+        try:
+            slices = await cluster.api.slices()
+            objects = await cluster.api.pods(cluster.service.spec.selector or {})
+        except ServerNotReady as silent:
+            raise cluster.proxy.death() or silent from silent
+        return pods_of(cluster.port, slices, objects)
+
+    async def _ready_pods(self, cluster: _Cluster) -> dict[str, Pod]:
+        """Wait until enough pods are ready; a pod that cannot become so ends the wait."""
+        deadline = time.monotonic() + self._order.limits.ready_seconds
+        wanted = self._order.arm.replicas
+        while sum(pod.ready for pod in (pods := await self._look(cluster)).values()) < wanted:
+            if any(pod.hopeless for pod in pods.values()) or time.monotonic() > deadline:
+                ready = sum(pod.ready for pod in pods.values())
+                raise await self._not_ready(cluster, pods, f"{ready} of {wanted} pods are ready")
+            await asyncio.sleep(_LOOK_SECONDS)
+        return pods
+
+    async def _not_ready(self, cluster: _Cluster, pods: dict[str, Pod], what: str) -> ServerNotReady:
+        service = self._kubernetes
+        return ServerNotReady(
+            "pods_not_ready",
+            f"the Service {service.service} in {service.namespace}: {what}",
+            why=await self._trouble(cluster, pods),
+            fix=f"`kubectl describe pods --namespace={service.namespace}`; "
+            "raise limits.ready_seconds if they were still loading",
+        )
+
+    async def _trouble(self, cluster: _Cluster, pods: dict[str, Pod]) -> str:
+        """Return what the pods that are not ready suffer from: their log's own cause if it has one."""
+        waiting = [pod for pod in pods.values() if not pod.ready]
+        if not waiting:
+            return f"no pod has the labels that it selects: {cluster.service.spec.selector or 'it selects none'}"
+        return "; ".join([f"pod {pod.name}: {await self._cause(cluster, pod)}" for pod in waiting])
+
+    async def _cause(self, cluster: _Cluster, pod: Pod) -> str:
+        log = await cluster.api.log(pod.name, pod.container, previous=pod.restarts > 0)
+        text = (log or b"").decode(errors="replace")
+        said = self._order.engine.failure(text) or "\n    ".join(last_lines(text, _QUOTED_LINES))
+        known = (pod.trouble, pod.last_end, f"its log says: {said}" if said else None)
+        return ", ".join(part for part in known if part) or "not ready, and it says nothing"
+
+    async def _entrance(self, cluster: _Cluster) -> Endpoint:
+        key = api_key(self._target)
+        pods = [pod for pod in self._pods.values() if pod.ready]
+        health = self._order.engine.health_path
+        url = await entrance(self._kubernetes, cluster.service, cluster.port, pods, health)
+        async with ControlClient(url, api_key=key) as control:
+            return Endpoint.of(url, await served_model(self._order, control), None, key)
+
+    async def _entrance_hangs(self) -> ServerNotReady | None:
+        where = self.endpoints[0]
+        scheme = "https" if where.tls else "http"
+        prefix = where.path.removesuffix("/v1/completions")
+        health = f"{scheme}://{where.host}:{where.port}{prefix}{self._order.engine.health_path}"
+        if self._kubernetes.url is not None or await wait_until_healthy(health, within_seconds=_PATIENCE_SECONDS):
+            return None  # an ingress need not lead to the health check
+        return hangs(f"{health} does not answer 200, though pods are ready", "look at what leads to the Service")
+
+    async def _observe(self, cluster: _Cluster, pod: Pod) -> None:
+        """Add a pod that is ready: keep its log, ask who it is."""
+        port = pod.port or self._kubernetes.port
+        engine = self._order.engine
+        await cluster.api.insist_on_pod_access(pod.name, port, engine.health_path)
+        # No API key here: kubectl would take it for the user's credential to the cluster.
+        control = ControlClient(cluster.api.pod_url(pod.name, port))
+        log, text = await self._keep_log(cluster, pod)
+        shown = None if log is None else str(log)
+        self._replicas[pod.name] = Replica(pod.name, control, shown, await control.has_metrics())
+        self._records.append(
+            ReplicaRecord(
+                replica=pod.name,
+                command=pod.command,
+                environment=pod.environment,
+                url=f"http://{pod.address}:{port}",
+                ready_seconds=None,
+                log=None if log is None else str(log.relative_to(self._order.folder)),
+                facts=await engine.ask_facts(control) | engine.read_facts(text) | pod.facts(),
+            )
+        )
+
+    async def _keep_logs(self, cluster: _Cluster) -> None:
+        for name in self._replicas:
+            await self._keep_log(cluster, self._pods[name])
+
+    async def _keep_log(self, cluster: _Cluster, pod: Pod, *, previous: bool = False) -> tuple[Path | None, str]:
+        """Write the pod's log to the run's folder; return where, and its text."""
+        log = await cluster.api.log(pod.name, pod.container, previous=previous)
+        if log is None:
+            return None, ""
+        path = self._log_path(f"{pod.name}-until-restart-{pod.restarts}" if previous else pod.name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(log)
+        return path, log.decode(errors="replace")
+
+    def _log_path(self, name: str) -> Path:
+        return self._order.folder / "logs" / f"{quote(self._order.name, safe='')}-{name}.log"
+
+
+def _port(target: KubernetesService, service: Service) -> ServicePort:
+    ports = service.spec.ports or []
+    for port in ports:
+        if port.port == target.port:
+            return port
+    raise BadInput(
+        "service_port_absent",
+        f"the Service {target.service} has no port {target.port}",
+        why=f"its ports are {', '.join(str(port.port) for port in ports) or 'none'}; the pods' own may differ",
+        fix="set target.kubernetes.port to one of them",
+    )
+
+
+def _absent(target: KubernetesService) -> BadInput:
+    return BadInput(
+        "service_absent",
+        f"there is no Service {target.service} in the namespace {target.namespace}",
+        why="it is misspelt, lives in another namespace or cluster, or was never applied",
+        fix="`kubectl get services --all-namespaces`; `whichbits run STUDY --print-manifests` writes one for each arm",
+    )

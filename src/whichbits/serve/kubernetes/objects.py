@@ -1,0 +1,198 @@
+"""What is read of the API's objects: Service, EndpointSlice, Pod; everything else that they hold is skipped."""
+
+from msgspec import Struct, field
+
+
+class _ApiObject(Struct, frozen=True, rename="camel", kw_only=True):
+    """The API writes its names in camel case, and null for an empty list."""
+
+
+class Metadata(_ApiObject):
+    """Names of an object; ``uid`` tells it from a later one of the same name."""
+
+    name: str = ""
+    uid: str = ""
+
+
+class ServicePort(_ApiObject):
+    """One port of a Service; an only port may have no name."""
+
+    port: int
+    name: str | None = None
+    node_port: int | None = None
+
+
+class ServiceSpec(_ApiObject):
+    """Whom a Service leads to, and from where."""
+
+    ports: list[ServicePort] | None = None
+    selector: dict[str, str] | None = None
+    cluster_ip: str | None = field(default=None, name="clusterIP")
+
+
+class Ingress(_ApiObject):
+    """One address of a load balancer."""
+
+    ip: str | None = None
+    hostname: str | None = None
+
+
+class LoadBalancer(_ApiObject):
+    """The addresses that a load balancer got."""
+
+    ingress: list[Ingress] | None = None
+
+
+class ServiceStatus(_ApiObject):
+    """What became of a Service."""
+
+    load_balancer: LoadBalancer = LoadBalancer()
+
+
+class Service(_ApiObject):
+    """A Service."""
+
+    spec: ServiceSpec
+    status: ServiceStatus = ServiceStatus()
+
+
+class Conditions(_ApiObject):
+    """State of an endpoint; a ``ready`` that is not given means ready."""
+
+    ready: bool | None = None
+
+
+class Reference(_ApiObject):
+    """The object that an endpoint stands for."""
+
+    kind: str = ""
+    name: str = ""
+
+
+class SliceEndpoint(_ApiObject):
+    """One pod of a slice."""
+
+    conditions: Conditions = Conditions()
+    target_ref: Reference | None = None
+
+
+class SlicePort(_ApiObject):
+    """A port of a Service, resolved to the number that its pods listen at."""
+
+    name: str | None = None
+    port: int | None = None
+
+
+class EndpointSlice(_ApiObject):
+    """Some of a Service's endpoints."""
+
+    endpoints: list[SliceEndpoint] | None = None
+    ports: list[SlicePort] | None = None
+
+
+class EndpointSlices(_ApiObject):
+    """A list of slices."""
+
+    items: list[EndpointSlice]
+
+
+class Variable(_ApiObject):
+    """A variable of a container; ``value`` is absent where it comes from a Secret or the like."""
+
+    name: str
+    value: str | None = None
+
+
+class ContainerPort(_ApiObject):
+    """A port that a container declares."""
+
+    container_port: int
+
+
+class Resources(_ApiObject):
+    """What a container asks of its node."""
+
+    limits: dict[str, str | int] | None = None
+
+
+class Container(_ApiObject):
+    """A container as its pod orders it."""
+
+    name: str
+    image: str = ""
+    command: list[str] | None = None
+    args: list[str] | None = None
+    env: list[Variable] | None = None
+    ports: list[ContainerPort] | None = None
+    resources: Resources = Resources()
+
+
+class PodSpec(_ApiObject):
+    """What a pod orders, and the node that it landed on."""
+
+    containers: list[Container]
+    node_name: str | None = None
+
+
+class Waiting(_ApiObject):
+    """Why a container does not run."""
+
+    reason: str = ""
+    message: str = ""
+
+
+class Terminated(_ApiObject):
+    """How a container ended."""
+
+    exit_code: int
+    reason: str = ""
+
+
+class ContainerState(_ApiObject):
+    """One of its fields is set."""
+
+    waiting: Waiting | None = None
+    terminated: Terminated | None = None
+
+
+class ContainerStatus(_ApiObject):
+    """What became of a container."""
+
+    name: str
+    image_id: str = field(default="", name="imageID")
+    restart_count: int = 0
+    state: ContainerState = ContainerState()
+    last_state: ContainerState = ContainerState()
+
+
+class PodCondition(_ApiObject):
+    """One condition of a pod, such as PodScheduled."""
+
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+
+
+class PodStatus(_ApiObject):
+    """What became of a pod."""
+
+    phase: str = ""
+    pod_ip: str | None = field(default=None, name="podIP")
+    host_ip: str | None = field(default=None, name="hostIP")
+    conditions: list[PodCondition] | None = None
+    container_statuses: list[ContainerStatus] | None = None
+
+
+class PodObject(_ApiObject):
+    """A pod as the API tells it."""
+
+    metadata: Metadata
+    spec: PodSpec
+    status: PodStatus = PodStatus()
+
+
+class PodObjects(_ApiObject):
+    """A list of pods."""
+
+    items: list[PodObject]
