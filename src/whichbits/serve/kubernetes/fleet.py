@@ -149,12 +149,14 @@ class KubernetesFleet:
         """Wait until enough pods are ready; a pod that cannot become so ends the wait."""
         deadline = time.monotonic() + self._order.limits.ready_seconds
         wanted = self._order.arm.replicas
-        while sum(pod.ready for pod in (pods := await self._look(cluster)).values()) < wanted:
+        while True:
+            pods = await self._look(cluster)
+            ready = sum(pod.ready for pod in pods.values())
+            if ready >= wanted:
+                return pods
             if any(pod.hopeless for pod in pods.values()) or time.monotonic() > deadline:
-                ready = sum(pod.ready for pod in pods.values())
                 raise await self._not_ready(cluster, pods, f"{ready} of {wanted} pods are ready")
             await asyncio.sleep(_LOOK_SECONDS)
-        return pods
 
     async def _not_ready(self, cluster: _Cluster, pods: dict[str, Pod], what: str) -> ServerNotReady:
         service = self._kubernetes

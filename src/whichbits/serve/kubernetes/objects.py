@@ -7,14 +7,14 @@ class _ApiObject(Struct, frozen=True, rename="camel", kw_only=True):
     """The API writes its names in camel case, and null for an empty list."""
 
 
-class Metadata(_ApiObject):
+class Metadata(_ApiObject, frozen=True):
     """Names of an object; ``uid`` tells it from a later one of the same name."""
 
     name: str = ""
     uid: str = ""
 
 
-class ServicePort(_ApiObject):
+class ServicePort(_ApiObject, frozen=True):
     """One port of a Service; an only port may have no name."""
 
     port: int
@@ -22,7 +22,7 @@ class ServicePort(_ApiObject):
     node_port: int | None = None
 
 
-class ServiceSpec(_ApiObject):
+class ServiceSpec(_ApiObject, frozen=True):
     """Whom a Service leads to, and from where."""
 
     ports: list[ServicePort] | None = None
@@ -30,92 +30,92 @@ class ServiceSpec(_ApiObject):
     cluster_ip: str | None = field(default=None, name="clusterIP")
 
 
-class Ingress(_ApiObject):
+class Ingress(_ApiObject, frozen=True):
     """One address of a load balancer."""
 
     ip: str | None = None
     hostname: str | None = None
 
 
-class LoadBalancer(_ApiObject):
+class LoadBalancer(_ApiObject, frozen=True):
     """The addresses that a load balancer got."""
 
     ingress: list[Ingress] | None = None
 
 
-class ServiceStatus(_ApiObject):
+class ServiceStatus(_ApiObject, frozen=True):
     """What became of a Service."""
 
     load_balancer: LoadBalancer = LoadBalancer()
 
 
-class Service(_ApiObject):
+class Service(_ApiObject, frozen=True):
     """A Service."""
 
     spec: ServiceSpec
     status: ServiceStatus = ServiceStatus()
 
 
-class Conditions(_ApiObject):
+class Conditions(_ApiObject, frozen=True):
     """State of an endpoint; a ``ready`` that is not given means ready."""
 
     ready: bool | None = None
 
 
-class Reference(_ApiObject):
+class Reference(_ApiObject, frozen=True):
     """The object that an endpoint stands for."""
 
     kind: str = ""
     name: str = ""
 
 
-class SliceEndpoint(_ApiObject):
+class SliceEndpoint(_ApiObject, frozen=True):
     """One pod of a slice."""
 
     conditions: Conditions = Conditions()
     target_ref: Reference | None = None
 
 
-class SlicePort(_ApiObject):
+class SlicePort(_ApiObject, frozen=True):
     """A port of a Service, resolved to the number that its pods listen at."""
 
     name: str | None = None
     port: int | None = None
 
 
-class EndpointSlice(_ApiObject):
+class EndpointSlice(_ApiObject, frozen=True):
     """Some of a Service's endpoints."""
 
     endpoints: list[SliceEndpoint] | None = None
     ports: list[SlicePort] | None = None
 
 
-class EndpointSlices(_ApiObject):
+class EndpointSlices(_ApiObject, frozen=True):
     """A list of slices."""
 
     items: list[EndpointSlice]
 
 
-class Variable(_ApiObject):
+class Variable(_ApiObject, frozen=True):
     """A variable of a container; ``value`` is absent where it comes from a Secret or the like."""
 
     name: str
     value: str | None = None
 
 
-class ContainerPort(_ApiObject):
+class ContainerPort(_ApiObject, frozen=True):
     """A port that a container declares."""
 
     container_port: int
 
 
-class Resources(_ApiObject):
+class Resources(_ApiObject, frozen=True):
     """What a container asks of its node."""
 
     limits: dict[str, str | int] | None = None
 
 
-class Container(_ApiObject):
+class Container(_ApiObject, frozen=True):
     """A container as its pod orders it."""
 
     name: str
@@ -127,35 +127,35 @@ class Container(_ApiObject):
     resources: Resources = Resources()
 
 
-class PodSpec(_ApiObject):
+class PodSpec(_ApiObject, frozen=True):
     """What a pod orders, and the node that it landed on."""
 
     containers: list[Container]
     node_name: str | None = None
 
 
-class Waiting(_ApiObject):
+class Waiting(_ApiObject, frozen=True):
     """Why a container does not run."""
 
     reason: str = ""
     message: str = ""
 
 
-class Terminated(_ApiObject):
+class Terminated(_ApiObject, frozen=True):
     """How a container ended."""
 
     exit_code: int
     reason: str = ""
 
 
-class ContainerState(_ApiObject):
+class ContainerState(_ApiObject, frozen=True):
     """One of its fields is set."""
 
     waiting: Waiting | None = None
     terminated: Terminated | None = None
 
 
-class ContainerStatus(_ApiObject):
+class ContainerStatus(_ApiObject, frozen=True):
     """What became of a container."""
 
     name: str
@@ -165,7 +165,7 @@ class ContainerStatus(_ApiObject):
     last_state: ContainerState = ContainerState()
 
 
-class PodCondition(_ApiObject):
+class PodCondition(_ApiObject, frozen=True):
     """One condition of a pod, such as PodScheduled."""
 
     type: str
@@ -174,7 +174,7 @@ class PodCondition(_ApiObject):
     message: str = ""
 
 
-class PodStatus(_ApiObject):
+class PodStatus(_ApiObject, frozen=True):
     """What became of a pod."""
 
     phase: str = ""
@@ -184,7 +184,7 @@ class PodStatus(_ApiObject):
     container_statuses: list[ContainerStatus] | None = None
 
 
-class PodObject(_ApiObject):
+class PodObject(_ApiObject, frozen=True):
     """A pod as the API tells it."""
 
     metadata: Metadata
@@ -192,7 +192,7 @@ class PodObject(_ApiObject):
     status: PodStatus = PodStatus()
 
 
-class PodObjects(_ApiObject):
+class PodObjects(_ApiObject, frozen=True):
     """A list of pods."""
 
     items: list[PodObject]
