@@ -32,6 +32,8 @@ from whichbits.record.schema import ArmRecord, Cell
 from whichbits.record.scrapes import Phase, Scrape
 from whichbits.record.writer import RunWriter
 from whichbits.serve.arm import RunningArm, serve_arm
+from whichbits.serve.control import Scrape as SeenMetrics
+from whichbits.serve.replica import Replica
 from whichbits.study.model import Load, Study
 from whichbits.traffic.plan import plan_cell
 
@@ -122,6 +124,9 @@ async def _warm(stage: Stage, running: RunningArm) -> None:
 async def _drive(stage: Stage, cell: Cell, running: RunningArm) -> None:
     load = Load(concurrency=cell.concurrency, request_rate=cell.request_rate)
     planned = plan_cell(stage.study, load, cell.repeat)
+    came_before, lost = await _look_again(stage, running)
+    if lost is not None:
+        raise lost
     cache_state = await unless(stage.stop, make_cold(stage.study.cache, running))
     if stage.study.cache == "warm":
         await unless(stage.stop, drive_cell(targets(running), planned, load, stage.study.limits, stage.origin_ns))
@@ -141,13 +146,32 @@ async def _drive(stage: Stage, cell: Cell, running: RunningArm) -> None:
     death = None if capture.cancelled or not ended.failed else await running.fleet.death()
     if death is not None:
         ended = replace(ended, state="interrupted", notes=(_in_one_line(death),))
+    came_during, lost = ((), None) if capture.cancelled else await _look_again(stage, running)
+    ended = replace(ended, notes=(*came_before, *ended.notes, *came_during))
     stage.writer.cell(ended, capture.records)
     stage.listen(CellFinished(ended, _median_tpot_ms(capture), _output_tokens_per_s(capture)))
-    if death is not None:
-        raise death
+    if death is not None or lost is not None:
+        raise death or lost
     if capture.cancelled:
         raise Stopped
     await _scrape(stage, running, cell, "after")
+
+
+async def _look_again(stage: Stage, running: RunningArm) -> tuple[tuple[str, ...], WhichbitsError | None]:
+    """Return which servers came and went since the last look, and what hid them: a cell is kept before that is raised.
+
+    Both are recorded with the arm and told.
+    """
+    try:
+        changes = await running.fleet.refresh()
+    except WhichbitsError as hidden:
+        return (), hidden
+    arm = running.record.arm
+    if changes:
+        stage.writer.arm(replace(stage.writer.manifest.arms[arm], replicas=running.fleet.records))
+    for change in changes:
+        stage.listen(Notice(f"{arm}: {change}"))
+    return changes, None
 
 
 def _cell_progress(stage: Stage, requests: int) -> CellListener:
@@ -175,11 +199,23 @@ def _ended(cell: Cell, capture: CellCapture, cache_state: str) -> Cell:
 
 async def _scrape(stage: Stage, running: RunningArm, cell: Cell, phase: Phase) -> None:
     for replica in running.fleet.replicas:
-        if not replica.has_metrics:
-            continue
-        seen = await replica.control.scrape()
-        time_ns = seen.time_ns - stage.origin_ns
-        stage.writer.scrape(Scrape(running.record.arm, replica.name, cell.cell, phase, time_ns, seen.text))
+        seen = await _seen(stage, running, replica) if replica.has_metrics else None
+        if seen is not None:
+            time_ns = seen.time_ns - stage.origin_ns
+            stage.writer.scrape(Scrape(running.record.arm, replica.name, cell.cell, phase, time_ns, seen.text))
+
+
+async def _seen(stage: Stage, running: RunningArm, replica: Replica) -> SeenMetrics | None:
+    """Return a replica's metrics; None if it has left the arm's servers since they were last looked at."""
+    try:
+        return await replica.control.scrape()
+    except ServerNotReady:
+        changes, _ = await _look_again(stage, running)
+        if replica in running.fleet.replicas:
+            raise
+        for change in changes:
+            stage.writer.note(f"{running.record.arm}: {change}")
+        return None
 
 
 def _facts_line(record: ArmRecord) -> str:

@@ -2,11 +2,12 @@
 
 import asyncio
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from whichbits.errors import BadInput, ServerNotReady
+from whichbits.errors import BadInput, ServerNotReady, WhichbitsError
 from whichbits.record.schema import ReplicaRecord
 from whichbits.serve.attached import api_key, served_model
 from whichbits.serve.control import ControlClient
@@ -112,7 +113,7 @@ class KubernetesFleet:
     async def end(self) -> None:
         """Keep the pods' logs as they are now, and end kubectl; the pods go on."""
         try:
-            if self._cluster is not None and self._cluster.proxy.death() is None:
+            if self._cluster is not None:
                 await self._keep_logs(self._cluster)
         finally:
             for replica in self._replicas.values():
@@ -142,7 +143,7 @@ class KubernetesFleet:
             slices = await cluster.api.slices()
             objects = await cluster.api.pods(cluster.service.spec.selector or {})
         except ServerNotReady as silent:
-            raise cluster.proxy.death() or silent from silent
+            raise await cluster.proxy.death_soon() or silent from silent
         return pods_of(cluster.port, slices, objects)
 
     async def _ready_pods(self, cluster: _Cluster) -> dict[str, Pod]:
@@ -222,8 +223,10 @@ class KubernetesFleet:
         )
 
     async def _keep_logs(self, cluster: _Cluster) -> None:
-        for name in self._replicas:
-            await self._keep_log(cluster, self._pods[name])
+        # An arm must end though the cluster is gone; the logs from its start are kept already.
+        with suppress(WhichbitsError):
+            for name in self._replicas:
+                await self._keep_log(cluster, self._pods[name])
 
     async def _keep_log(self, cluster: _Cluster, pod: Pod, *, previous: bool = False) -> tuple[Path | None, str]:
         """Write the pod's log to the run's folder; return where, and its text."""

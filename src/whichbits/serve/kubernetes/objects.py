@@ -19,6 +19,7 @@ class ServicePort(_ApiObject, frozen=True):
 
     port: int
     name: str | None = None
+    target_port: int | str | None = None
     node_port: int | None = None
 
 
@@ -107,6 +108,7 @@ class ContainerPort(_ApiObject, frozen=True):
     """A port that a container declares."""
 
     container_port: int
+    name: str | None = None
 
 
 class Resources(_ApiObject, frozen=True):

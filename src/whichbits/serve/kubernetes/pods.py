@@ -60,7 +60,7 @@ _HOPELESS = frozenset(
 def pods_of(port: ServicePort, slices: Iterable[EndpointSlice], objects: Iterable[PodObject]) -> dict[str, Pod]:
     """Return the pods by name: ready are those to which the Service's ``port`` leads."""
     ready = dict(_ready(port, slices))
-    return {each.metadata.name: _pod(each, ready.get(each.metadata.name)) for each in objects}
+    return {each.metadata.name: _pod(each, port, ready.get(each.metadata.name)) for each in objects}
 
 
 def changes(before: Mapping[str, Pod], now: Mapping[str, Pod]) -> tuple[str, ...]:
@@ -103,8 +103,8 @@ def _ready(port: ServicePort, slices: Iterable[EndpointSlice]) -> Iterator[tuple
                     yield pod.name, number
 
 
-def _pod(each: PodObject, port: int | None) -> Pod:
-    container = _container(each, port)
+def _pod(each: PodObject, of_service: ServicePort, port: int | None) -> Pod:
+    container = _container(each, of_service)
     status = _status(each, container)
     last = status.last_state.terminated
     reason, trouble = _trouble(each, status)
@@ -129,9 +129,10 @@ def _pod(each: PodObject, port: int | None) -> Pod:
     )
 
 
-def _container(each: PodObject, port: int | None) -> Container:
-    """Return the container that declares ``port``, else the first: sidecars come after by custom."""
-    declared = (c for c in each.spec.containers if port in [p.container_port for p in c.ports or ()])
+def _container(each: PodObject, port: ServicePort) -> Container:
+    """Return the container that declares the port's target, else the first: sidecars come after by custom."""
+    target = port.port if port.target_port is None else port.target_port
+    declared = (c for c in each.spec.containers if any(target in (p.name, p.container_port) for p in c.ports or ()))
     return next(declared, each.spec.containers[0])
 
 

@@ -17,6 +17,7 @@ _SERVES = re.compile(r"Starting to serve on (127\.0\.0\.1:\d+)")
 _POLL_SECONDS = 0.05
 _START_SECONDS = 30.0
 """An exec credential plug-in may have to fetch a token first."""
+_END_SECONDS = 0.5
 _QUOTED_LINES = 3
 
 
@@ -51,6 +52,13 @@ class KubectlProxy:
         """Return what the proxy ended with; None while it runs."""
         code = self._process.returncode
         return None if code is None else self._error(f"kubectl proxy ended with exit code {code}")
+
+    async def death_soon(self) -> ServerNotReady | None:
+        """Return what the proxy ended with; after a failed request, its end may be known a moment later only."""
+        deadline = time.monotonic() + _END_SECONDS
+        while (ended := self.death()) is None and time.monotonic() < deadline:
+            await asyncio.sleep(_POLL_SECONDS)
+        return ended
 
     async def stop(self) -> None:
         """End it."""
