@@ -150,8 +150,8 @@ async def _drive(stage: Stage, cell: Cell, running: RunningArm) -> None:
     ended = replace(ended, notes=(*came_before, *ended.notes, *came_during))
     stage.writer.cell(ended, capture.records)
     stage.listen(CellFinished(ended, _median_tpot_ms(capture), _output_tokens_per_s(capture)))
-    if death is not None or lost is not None:
-        raise death or lost
+    if (failure := death or lost) is not None:
+        raise failure
     if capture.cancelled:
         raise Stopped
     await _scrape(stage, running, cell, "after")

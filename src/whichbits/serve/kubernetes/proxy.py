@@ -56,7 +56,7 @@ class KubectlProxy:
     async def death_soon(self) -> ServerNotReady | None:
         """Return what the proxy ended with; after a failed request, its end may be known a moment later only."""
         deadline = time.monotonic() + _END_SECONDS
-        while (ended := self.death()) is None and time.monotonic() < deadline:
+        while (ended := self.death()) is None and time.monotonic() < deadline:  # noqa: ASYNC110 - a process has no event
             await asyncio.sleep(_POLL_SECONDS)
         return ended
 
