@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test lint types rooms format schema clean
+.PHONY: help demo test kubectl lint types rooms format schema clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -12,6 +12,13 @@ demo: .venv/demo.stamp  ## install, run the quickstart study on this machine, pr
 
 test: .venv/dev.stamp lint types rooms  ## everything that must hold before a change lands
 	$(BIN)/python -m pytest -n 2 --dist loadscope
+
+# Debian's package, where this user may install it; without kubectl, the tests that need it say that they are skipped.
+kubectl:  ## install kubectl for the tests of Kubernetes, where apt is there and lets you
+	@command -v kubectl >/dev/null || { \
+	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	  && apt-get install -y -qq --no-install-recommends kubernetes-client >/dev/null; \
+	} || echo "kubectl is not installed: its tests are skipped"
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .

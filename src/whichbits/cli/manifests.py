@@ -3,31 +3,34 @@
 import sys
 from pathlib import Path
 
-import yaml
 from rich.console import Console
 from rich.text import Text
 
 from whichbits.errors import BadInput
-from whichbits.serve.kubernetes.manifests import Images, manifests
+from whichbits.serve.kubernetes.manifests import Images, as_yaml, manifests
 from whichbits.serve.kubernetes.manifests.environment import SECRET, secret_names
 from whichbits.study.model import Study
-from whichbits.study.read import read_study
+from whichbits.study.read import quickstart, read_study
 
 
 def print_manifests(path: Path | None, image: str | None, driver_image: str | None) -> int:
     """Write the study's manifests to stdout, and to stderr which secrets they refer to."""
-    if path is None:
-        raise BadInput(
-            "no_study",
-            "--print-manifests needs a study",
-            why="the quickstart is not served by vLLM",
-            fix="name one, such as studies/a100-two-replicas.yaml",
-        )
-    study = read_study(path)
+    study = quickstart() if path is None else read_study(path)
     images = Images(driver=driver_image) if image is None else Images(image, driver_image)
-    yaml.safe_dump_all(manifests(study, images), sys.stdout, sort_keys=False, allow_unicode=True)
+    sys.stdout.write(as_yaml(manifests(study, images)))
     _tell_of_secrets(study)
     return 0
+
+
+def refuse_images(*images: str | None) -> None:
+    """Raise BadInput if an image is named for a run, which starts no containers."""
+    if any(images):
+        raise BadInput(
+            "images_without_manifests",
+            "an image is named, and no manifests are asked for",
+            why="whichbits starts no containers itself: --image and --driver-image go into manifests",
+            fix="add --print-manifests, or leave the image out",
+        )
 
 
 def _tell_of_secrets(study: Study) -> None:

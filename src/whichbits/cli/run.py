@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from whichbits.cli.manifests import print_manifests as write_manifests
+from whichbits.cli.manifests import refuse_images
 from whichbits.cli.outcome import exit_code
 from whichbits.cli.task import Task, read_task
 from whichbits.conduct.estimate import study_seconds
@@ -59,12 +60,13 @@ def run(
         output: Folder for run folders; the study's own is used where this is not given.
         json: Print summary.json on stdout, everything else on stderr.
         plain: Print progress as plain lines, even on a terminal.
-        print_manifests: Print a Kubernetes Deployment and Service for each arm, for `kubectl apply -f -`; start nothing.
+        print_manifests: Print a Kubernetes Deployment and Service for each arm, for `kubectl apply`; start nothing.
         image: Image of the Deployments of arms that name none.
         driver_image: Print a Job, too, that runs the study inside the cluster; its image has whichbits and kubectl.
     """
     if print_manifests:
         return write_manifests(study, image, driver_image)
+    refuse_images(image, driver_image)
     task = read_task(study, resume)
     if dry_run:
         show_plan(task.study, task.visits, Console(stderr=json))

@@ -194,11 +194,15 @@ def _status(code: int, message: str) -> web.Response:
     return web.json_response(said, status=code)
 
 
+def skip_without_kubectl() -> None:
+    if shutil.which("kubectl") is None:
+        pytest.skip("there is no kubectl: `make kubectl` installs it where apt is there")
+
+
 @contextmanager
 def running_cluster(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
     """Serve a cluster with two ready pods, and let kubectl find it; where that is absent, the test is skipped."""
-    if shutil.which("kubectl") is None:
-        pytest.skip("there is no kubectl: `make kubectl` installs it where apt is there")
+    skip_without_kubectl()
     cluster = Cluster(folder / "kubeconfig", pods=[FakePod("vllm-7w92m"), FakePod("vllm-pm7wp")])
     monkeypatch.setenv("KUBECONFIG", str(cluster.kubeconfig))
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)

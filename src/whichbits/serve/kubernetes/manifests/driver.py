@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import yaml
-
 from whichbits.serve.kubernetes.manifests.environment import from_secret
 from whichbits.serve.kubernetes.manifests.names import dns_name
 from whichbits.serve.kubernetes.manifests.server import Manifest, Place, metadata
+from whichbits.serve.kubernetes.manifests.text import as_yaml
 from whichbits.study.model import Study
 
 _SCRIPT = """\
@@ -46,7 +45,8 @@ def role_rules() -> list[Manifest]:
 
 def attached(study: Study, places: Mapping[str, Place]) -> dict[str, Any]:
     """Return ``study`` as a study file of arms that run at their ``places`` already."""
-    written = study.model_dump(mode="json", exclude_defaults=True, exclude={"every_arm", "output"})
+    # Defaults are written out: the whichbits in the image may have others.
+    written = study.model_dump(mode="json", exclude_none=True, exclude={"every_arm", "output"})
     for name, place in places.items():
         arm = written["arms"][name]
         key = study.arms[name].target.api_key_variable if study.arms[name].target else None
@@ -75,7 +75,7 @@ def _rights(study: Study, name: str, namespace: str, home: str) -> tuple[Manifes
 
 
 def _study_file(study: Study, places: Mapping[str, Place], name: str, namespace: str) -> Manifest:
-    text = yaml.safe_dump(attached(study, places), sort_keys=False, allow_unicode=True)
+    text = as_yaml([attached(study, places)])
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
