@@ -206,15 +206,15 @@ async def _scrape(stage: Stage, running: RunningArm, cell: Cell, phase: Phase) -
 
 
 async def _seen(stage: Stage, running: RunningArm, replica: Replica) -> SeenMetrics | None:
-    """Return a replica's metrics; None if it has left the arm's servers since they were last looked at."""
+    """Return a replica's metrics; None, and a note in the run, if they cannot be had though the arm serves."""
     try:
         return await replica.control.scrape()
-    except ServerNotReady:
+    except ServerNotReady as silent:
         changes, _ = await _look_again(stage, running)
-        if replica in running.fleet.replicas:
-            raise
-        for change in changes:
-            stage.writer.note(f"{running.record.arm}: {change}")
+        if (death := await running.fleet.death()) is not None:
+            raise death from silent
+        for reason in changes or (_in_one_line(silent),):
+            stage.writer.note(f"{running.record.arm}: {replica.name} has no metrics at this point: {reason}")
         return None
 
 

@@ -99,6 +99,7 @@ class Cluster:
     url: str = ""
     pods: list[FakePod] = field(default_factory=list)
     has_service: bool = True
+    selector: dict[str, str] | None = field(default_factory=lambda: SELECTOR)
     service_ports: list[dict[str, Any]] = field(
         default_factory=lambda: [{"name": "http", "port": 80, "targetPort": "http", "protocol": "TCP"}]
     )
@@ -140,7 +141,7 @@ class Cluster:
     async def _service(self, request: web.Request) -> web.Response:
         if not self.has_service or request.match_info["name"] != SERVICE:
             return _status(404, f'services "{request.match_info["name"]}" not found')
-        spec = {"type": "ClusterIP", "clusterIP": "None", "selector": SELECTOR, "ports": self.service_ports}
+        spec = {"type": "ClusterIP", "clusterIP": "None", "selector": self.selector, "ports": self.service_ports}
         return web.json_response({"kind": "Service", "spec": spec, "status": self.status})
 
     async def _slices(self, request: web.Request) -> web.Response:

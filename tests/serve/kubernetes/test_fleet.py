@@ -142,6 +142,19 @@ async def test_pods_that_come_and_go_are_told_and_followed(tmp_path: Path, clust
         assert await running.death() is None
 
 
+async def test_a_new_pod_that_does_not_answer_yet_is_looked_at_again(tmp_path: Path, cluster: Cluster) -> None:
+    async with started(tmp_path) as running:
+        cluster.pods.append(FakePod("vllm-t9p25", backend="http://127.0.0.1:9"))
+        assert await running.refresh() == (
+            "pod vllm-t9p25 is new",
+            "pod vllm-t9p25 is ready, but does not answer",
+        )
+
+        cluster.pods[-1].backend = None
+        assert await running.refresh() == ()
+        assert running.replicas[-1].name == running.records[-1].replica == "vllm-t9p25"
+
+
 async def test_a_restarted_container_is_told_and_its_last_words_are_kept(tmp_path: Path, cluster: Cluster) -> None:
     async with started(tmp_path) as running:
         cluster.pods[0] = replace(
@@ -206,6 +219,8 @@ async def test_a_pod_that_crashes_again_and_again_is_not_waited_for(tmp_path: Pa
 
 async def test_what_is_not_there(tmp_path: Path, cluster: Cluster) -> None:
     other_port = await refusal(tmp_path, BadInput, port=8000)
+    cluster.selector = None
+    no_selector = await refusal(tmp_path, BadInput)
     cluster.has_service = False
     no_service = await refusal(tmp_path, BadInput)
     no_context = await refusal(tmp_path, BadInput, context="prod")
@@ -213,6 +228,7 @@ async def test_what_is_not_there(tmp_path: Path, cluster: Cluster) -> None:
     no_current = await refusal(tmp_path, BadInput)
 
     assert (other_port.code, "its ports are 80" in other_port.why) == ("service_port_absent", True)
+    assert no_selector.code == "service_without_selector"
     assert no_service.code == "service_absent"
     assert (no_context.code, no_current.code) == ("kubectl_no_context", "kubectl_no_context")
     assert "prod" in no_context.what

@@ -34,6 +34,7 @@ class _Cluster:
     api: Api
     service: Service
     port: ServicePort
+    selector: dict[str, str]
 
 
 class KubernetesFleet:
@@ -87,15 +88,10 @@ class KubernetesFleet:
         cluster = self._insist_on_start()
         before, self._pods = self._pods, await self._look(cluster)
         for name, was in before.items():
-            now = self._pods.get(name)
-            if name in self._replicas and (now is None or not now.ready or now.uid != was.uid):
-                await self._replicas.pop(name).control.close()
-            if now is not None and now.restarts > was.restarts:
-                await self._keep_log(cluster, now, previous=True)
-        for name, pod in self._pods.items():
-            if pod.ready and name not in self._replicas:
-                await self._observe(cluster, pod)
-        return changes(before, self._pods)
+            await self._follow(cluster, was, self._pods.get(name))
+        new = [pod for pod in self._pods.values() if pod.ready and pod.name not in self._replicas]
+        silent = [pod.name for pod in new if not await self._answers(cluster, pod)]
+        return (*changes(before, self._pods), *(f"pod {name} is ready, but does not answer" for name in silent))
 
     async def death(self) -> ServerNotReady | None:
         """Return why the Service no longer serves; one pod that is left is enough to go on."""
@@ -136,12 +132,14 @@ class KubernetesFleet:
         service = await self._api.service()
         if service is None:
             raise _absent(self._kubernetes)
-        return _Cluster(self._proxy, self._api, service, _port(self._kubernetes, service))
+        if not service.spec.selector:
+            raise _selects_nothing(self._kubernetes)
+        return _Cluster(self._proxy, self._api, service, _port(self._kubernetes, service), service.spec.selector)
 
     async def _look(self, cluster: _Cluster) -> dict[str, Pod]:
         try:
             slices = await cluster.api.slices()
-            objects = await cluster.api.pods(cluster.service.spec.selector or {})
+            objects = await cluster.api.pods(cluster.selector)
         except ServerNotReady as silent:
             raise await cluster.proxy.death_soon() or silent from silent
         return pods_of(cluster.port, slices, objects)
@@ -173,7 +171,7 @@ class KubernetesFleet:
         """Return what the pods that are not ready suffer from: their log's own cause if it has one."""
         waiting = [pod for pod in pods.values() if not pod.ready]
         if not waiting:
-            return f"no pod has the labels that it selects: {cluster.service.spec.selector or 'it selects none'}"
+            return f"no pod has the labels that it selects: {cluster.selector}"
         return "; ".join([f"pod {pod.name}: {await self._cause(cluster, pod)}" for pod in waiting])
 
     async def _cause(self, cluster: _Cluster, pod: Pod) -> str:
@@ -208,8 +206,13 @@ class KubernetesFleet:
         # No API key here: kubectl would take it for the user's credential to the cluster.
         control = ControlClient(cluster.api.pod_url(pod.name, port))
         log, text = await self._keep_log(cluster, pod)
-        shown = None if log is None else str(log)
-        self._replicas[pod.name] = Replica(pod.name, control, shown, await control.has_metrics())
+        try:
+            facts = await engine.ask_facts(control) | engine.read_facts(text) | pod.facts()
+            replica = Replica(pod.name, control, None if log is None else str(log), await control.has_metrics())
+        except ServerNotReady:
+            await control.close()
+            raise
+        self._replicas[pod.name] = replica
         self._records.append(
             ReplicaRecord(
                 replica=pod.name,
@@ -218,9 +221,26 @@ class KubernetesFleet:
                 url=f"http://{pod.address}:{port}",
                 ready_seconds=None,
                 log=None if log is None else str(log.relative_to(self._order.folder)),
-                facts=await engine.ask_facts(control) | engine.read_facts(text) | pod.facts(),
+                facts=facts,
             )
         )
+
+    async def _follow(self, cluster: _Cluster, was: Pod, now: Pod | None) -> None:
+        """Let go of a pod that left, and keep the last words of a container that was restarted."""
+        if was.name in self._replicas and (now is None or not now.ready or now.uid != was.uid):
+            await self._replicas.pop(was.name).control.close()
+        if now is not None and now.uid == was.uid and now.restarts > was.restarts:
+            await self._keep_log(cluster, now, previous=True)
+
+    async def _answers(self, cluster: _Cluster, pod: Pod) -> bool:
+        """Add a pod that came; False if it is gone again by now, or not there yet: the next look decides."""
+        try:
+            await self._observe(cluster, pod)
+        except ServerNotReady as silent:
+            if (ended := await cluster.proxy.death_soon()) is not None:
+                raise ended from silent
+            return False
+        return True
 
     async def _keep_logs(self, cluster: _Cluster) -> None:
         # An arm must end though the cluster is gone; the logs from its start are kept already.
@@ -261,4 +281,13 @@ def _absent(target: KubernetesService) -> BadInput:
         f"there is no Service {target.service} in the namespace {target.namespace}",
         why="it is misspelt, lives in another namespace or cluster, or was never applied",
         fix="`kubectl get services --all-namespaces`; `whichbits run STUDY --print-manifests` writes one for each arm",
+    )
+
+
+def _selects_nothing(target: KubernetesService) -> BadInput:
+    return BadInput(
+        "service_without_selector",
+        f"the Service {target.service} selects no pods",
+        why="it is a name for something else (ExternalName), or its endpoints were made by hand or by a gateway",
+        fix="name the Service that selects the pods, and where traffic enters as target.kubernetes.url; or target.urls",
     )
