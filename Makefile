@@ -14,11 +14,11 @@ test: .venv/dev.stamp lint types rooms  ## everything that must hold before a ch
 	$(BIN)/python -m pytest -n 2 --dist loadscope
 
 # Debian's package, where this user may install it; without kubectl, the tests that need it say that they are skipped.
+APT := apt-get -qq -o Dpkg::Use-Pty=0
 kubectl:  ## install kubectl for the tests of Kubernetes, where apt is there and lets you
-	@command -v kubectl >/dev/null || { \
-	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
-	  && apt-get install -y -qq --no-install-recommends kubernetes-client >/dev/null; \
-	} || echo "kubectl is not installed: its tests are skipped"
+	@command -v kubectl || { [ "$$(id -u)" = 0 ] && command -v apt-get && $(APT) update \
+	  && $(APT) install -y --no-install-recommends kubernetes-client; } \
+	|| echo "kubectl is not here and cannot be installed: its tests are skipped"
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .

@@ -107,6 +107,8 @@ class Cluster:
     forbidden: tuple[str, ...] = ()
     """Ends of paths, before any query, that the user may not ask."""
     asked: list[str] = field(default_factory=list)
+    authorizations: set[str | None] = field(default_factory=set)
+    """What came with any question, from kubectl or whom it let through."""
 
     def application(self) -> web.Application:
 
@@ -127,6 +129,7 @@ class Cluster:
 
     async def _guard(self, request: web.Request, handler: Any) -> web.StreamResponse:
         self.asked.append(f"{request.method} {request.path}")
+        self.authorizations.add(request.headers.get("Authorization"))
         if request.path.endswith(self.forbidden or ("\0",)):
             return _status(403, f'User "dev" cannot get path "{request.path}" in the namespace "{NAMESPACE}"')
         try:

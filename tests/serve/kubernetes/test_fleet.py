@@ -1,6 +1,6 @@
 """Pods behind a Service are found, observed one by one and followed, through the real kubectl."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,9 +8,10 @@ from typing import Any
 
 import psutil
 import pytest
+from aiohttp import web
 
-from tests.serve.kubernetes.cluster import NAMESPACE, SERVICE, Cluster, FakePod, write_kubeconfig
-from whichbits.errors import BadInput, ServerNotReady, WhichbitsError
+from tests.serve.kubernetes.cluster import NAMESPACE, SERVICE, Cluster, FakePod, serving, write_kubeconfig
+from whichbits.errors import ArmMismatch, BadInput, ServerNotReady, WhichbitsError
 from whichbits.record.schema import Fact
 from whichbits.serve.control import ControlClient
 from whichbits.serve.engine import Launch, Place, Prepared
@@ -50,25 +51,25 @@ class LogEngine:
         return next((line for line in log_text.splitlines() if "Error: " in line), None)
 
     def verify(self, arm: Arm, checkpoint: dict[str, Fact], facts: dict[str, Fact]) -> list[str]:
-        return []
+        return ["4 bits were loaded"] if "awq" in str(facts["image"].value) else []
 
 
-def fleet(folder: Path, *, ready_seconds: float = 0.1, replicas: int = 1, **kubernetes: Any) -> KubernetesFleet:
-    target = {"service": SERVICE, "namespace": NAMESPACE, "port": 80, "url": URL} | kubernetes
-    arm = Arm.model_validate(
-        {
-            "weight_format": "bf16",
-            "model": "Qwen/Qwen3-14B",
-            "served_model_name": "qwen3",
-            "target": {"kubernetes": target},
-            "replicas": replicas,
-        }
-    )
+def fleet(
+    folder: Path, *, ready_seconds: float = 0.1, arm: Mapping[str, Any] | None = None, **kubernetes: Any
+) -> KubernetesFleet:
+    asked = {
+        "weight_format": "bf16",
+        "model": "Qwen/Qwen3-14B",
+        "served_model_name": "qwen3",
+        "target": {"kubernetes": {"service": SERVICE, "namespace": NAMESPACE, "port": 80, "url": URL} | kubernetes},
+    }
+    served = Arm.model_validate(asked | dict(arm or {}))
     engine = LogEngine()
-    order = Order("bf16", arm, engine, engine.prepare(arm), folder / "run", Limits(ready_seconds=ready_seconds))
-    assert arm.target is not None
-    assert arm.target.kubernetes is not None
-    return KubernetesFleet(order, arm.target, arm.target.kubernetes)
+    limits = Limits(ready_seconds=ready_seconds)
+    order = Order("bf16", served, engine, engine.prepare(served), folder / "run", limits)
+    assert served.target is not None
+    assert served.target.kubernetes is not None
+    return KubernetesFleet(order, served.target, served.target.kubernetes)
 
 
 @asynccontextmanager
@@ -97,7 +98,7 @@ def kubectls() -> list[int]:
 async def test_traffic_enters_by_the_service_and_each_pod_is_observed(tmp_path: Path, cluster: Cluster) -> None:
     cluster.pods[0].log = "vLLM API server version 0.11.0\nready\n"
     cluster.pods[0].args = ("--api-key=sk-1", "--max-num-batched-tokens=8192")
-    async with started(tmp_path, replicas=2, context="double") as running:
+    async with started(tmp_path, arm={"replicas": 2}, context="double") as running:
         (endpoint,) = running.endpoints
         scrapes = [(await replica.control.scrape()).text for replica in running.replicas]
         first, second = running.records
@@ -123,7 +124,7 @@ async def test_traffic_enters_by_the_service_and_each_pod_is_observed(tmp_path: 
 
 
 async def test_pods_that_come_and_go_are_told_and_followed(tmp_path: Path, cluster: Cluster) -> None:
-    async with started(tmp_path, replicas=2) as running:
+    async with started(tmp_path, arm={"replicas": 2}) as running:
         assert await running.refresh() == ()
 
         cluster.pods[1:] = [FakePod("vllm-t9p25")]
@@ -153,6 +154,33 @@ async def test_a_new_pod_that_does_not_answer_yet_is_looked_at_again(tmp_path: P
         cluster.pods[-1].backend = None
         assert await running.refresh() == ()
         assert running.replicas[-1].name == running.records[-1].replica == "vllm-t9p25"
+
+
+async def test_a_new_pod_that_is_another_arm_is_refused(tmp_path: Path, cluster: Cluster) -> None:
+    async with started(tmp_path) as running:
+        cluster.pods.append(FakePod("vllm-t9p25", image="vllm/vllm-openai:awq"))
+        with pytest.raises(ArmMismatch, match="4 bits were loaded"):
+            await running.refresh()
+
+
+async def test_the_api_key_goes_with_the_traffic_and_not_to_the_cluster(
+    tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def models(request: web.Request) -> web.Response:
+        known = request.headers.get("Authorization") == "Bearer sk-1"
+        return web.json_response({"data": [{"id": "told-with-a-key"}]} if known else {}, status=200 if known else 401)
+
+    application = web.Application()
+    application.router.add_get("/v1/models", models)
+    monkeypatch.setenv("LLM_KEY", "sk-1")
+    with serving(application) as url:
+        service = {"service": SERVICE, "namespace": NAMESPACE, "port": 80, "url": f"{url}/v1"}
+        arm = {"target": {"kubernetes": service, "api_key_variable": "LLM_KEY"}, "served_model_name": None}
+        async with started(tmp_path, arm=arm) as running:
+            (endpoint,) = running.endpoints
+
+    assert (endpoint.model, endpoint.api_key) == ("told-with-a-key", "sk-1")
+    assert cluster.authorizations == {None}
 
 
 async def test_a_restarted_container_is_told_and_its_last_words_are_kept(tmp_path: Path, cluster: Cluster) -> None:
@@ -194,7 +222,7 @@ async def test_a_proxy_that_ends_is_named(tmp_path: Path, cluster: Cluster) -> N
 
 async def test_too_few_pods_and_what_the_others_wait_for(tmp_path: Path, cluster: Cluster) -> None:
     cluster.pods[1] = FakePod("vllm-pm7wp", ready=False, unscheduled="0/3 nodes have 1 free nvidia.com/gpu")
-    refused = await refusal(tmp_path, ServerNotReady, replicas=2)
+    refused = await refusal(tmp_path, ServerNotReady, arm={"replicas": 2})
 
     assert refused.code == "pods_not_ready"
     assert "1 of 2 pods are ready" in refused.what

@@ -1,40 +1,26 @@
 """The pods behind a Kubernetes Service: found, waited for, observed one by one, and driven through the Service."""
 
-import asyncio
-import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from whichbits.errors import BadInput, ServerNotReady, WhichbitsError
+from whichbits.errors import ServerNotReady, WhichbitsError
 from whichbits.record.schema import ReplicaRecord
 from whichbits.serve.attached import api_key, served_model
+from whichbits.serve.claim import insist_on_the_claim
 from whichbits.serve.control import ControlClient
 from whichbits.serve.kubernetes.api import Api
+from whichbits.serve.kubernetes.cluster import Cluster, find
 from whichbits.serve.kubernetes.entrance import entrance
-from whichbits.serve.kubernetes.objects import Service, ServicePort
-from whichbits.serve.kubernetes.pods import Pod, changes, pods_of
+from whichbits.serve.kubernetes.pods import Pod, changes
 from whichbits.serve.kubernetes.proxy import KubectlProxy, insist_on_kubectl
+from whichbits.serve.kubernetes.waiting import not_ready, ready_pods
 from whichbits.serve.order import Order
-from whichbits.serve.ready import hangs, last_lines, wait_until_healthy
+from whichbits.serve.ready import hangs, wait_until_healthy
 from whichbits.serve.replica import Endpoint, Replica
 from whichbits.study.arm import KubernetesService, ServersThatRun
 
-_LOOK_SECONDS = 1.0
 _PATIENCE_SECONDS = 10.0
-_QUOTED_LINES = 5
-
-
-@dataclass(frozen=True)
-class _Cluster:
-    """What stays the same as long as the arm is served."""
-
-    proxy: KubectlProxy
-    api: Api
-    service: Service
-    port: ServicePort
-    selector: dict[str, str]
 
 
 class KubernetesFleet:
@@ -47,7 +33,7 @@ class KubernetesFleet:
         self._kubernetes = kubernetes
         self._proxy: KubectlProxy | None = None
         self._api: Api | None = None
-        self._cluster: _Cluster | None = None
+        self._cluster: Cluster | None = None
         self._endpoint: Endpoint | None = None
         self._pods: dict[str, Pod] = {}
         self._replicas: dict[str, Replica] = {}
@@ -62,7 +48,7 @@ class KubernetesFleet:
         """
         await insist_on_kubectl(self._kubernetes)
         self._cluster = await self._reach()
-        self._pods = await self._ready_pods(self._cluster)
+        self._pods = await ready_pods(self._cluster, self._order)
         self._endpoint = await self._entrance(self._cluster)
         for pod in self._pods.values():
             if pod.ready:
@@ -84,13 +70,19 @@ class KubernetesFleet:
         return tuple(self._records)
 
     async def refresh(self) -> tuple[str, ...]:
-        """Look again which pods serve; return who came, went, restarted or changed its image."""
+        """Look again which pods serve; return who came, went, restarted or changed its image.
+
+        Raises:
+            ArmMismatch: a pod that came is not the arm.
+        """
         cluster = self._insist_on_start()
-        before, self._pods = self._pods, await self._look(cluster)
+        before, self._pods = self._pods, await cluster.look()
         for name, was in before.items():
             await self._follow(cluster, was, self._pods.get(name))
         new = [pod for pod in self._pods.values() if pod.ready and pod.name not in self._replicas]
+        known = len(self._records)
         silent = [pod.name for pod in new if not await self._answers(cluster, pod)]
+        insist_on_the_claim(self._order, self._records[known:])
         return (*changes(before, self._pods), *(f"pod {name} is ready, but does not answer" for name in silent))
 
     async def death(self) -> ServerNotReady | None:
@@ -99,11 +91,11 @@ class KubernetesFleet:
         if (ended := cluster.proxy.death()) is not None:
             return ended
         try:
-            pods = await self._look(cluster)
+            pods = await cluster.look()
         except ServerNotReady as silent:
             return silent
         if not any(pod.ready for pod in pods.values()):
-            return await self._not_ready(cluster, pods, "no pod of it is ready any more")
+            return await not_ready(cluster, self._order.engine, pods, "no pod of it is ready any more")
         return await self._entrance_hangs()
 
     async def end(self) -> None:
@@ -119,69 +111,19 @@ class KubernetesFleet:
             if self._proxy is not None:
                 await self._proxy.stop()
 
-    def _insist_on_start(self) -> _Cluster:
+    def _insist_on_start(self) -> Cluster:
         if self._cluster is None:
             message = "the fleet was not started"
             raise RuntimeError(message)
         return self._cluster
 
-    async def _reach(self) -> _Cluster:
+    async def _reach(self) -> Cluster:
         # Both are held from the start on, so that ``end`` finds them whatever comes in between.
         self._proxy = KubectlProxy(self._kubernetes, self._log_path("kubectl"))
         self._api = Api(await self._proxy.ready(), self._kubernetes)
-        service = await self._api.service()
-        if service is None:
-            raise _absent(self._kubernetes)
-        if not service.spec.selector:
-            raise _selects_nothing(self._kubernetes)
-        return _Cluster(self._proxy, self._api, service, _port(self._kubernetes, service), service.spec.selector)
+        return await find(self._kubernetes, self._proxy, self._api)
 
-    async def _look(self, cluster: _Cluster) -> dict[str, Pod]:
-        try:
-            slices = await cluster.api.slices()
-            objects = await cluster.api.pods(cluster.selector)
-        except ServerNotReady as silent:
-            raise await cluster.proxy.death_soon() or silent from silent
-        return pods_of(cluster.port, slices, objects)
-
-    async def _ready_pods(self, cluster: _Cluster) -> dict[str, Pod]:
-        """Wait until enough pods are ready; a pod that cannot become so ends the wait."""
-        deadline = time.monotonic() + self._order.limits.ready_seconds
-        wanted = self._order.arm.replicas
-        while True:
-            pods = await self._look(cluster)
-            ready = sum(pod.ready for pod in pods.values())
-            if ready >= wanted:
-                return pods
-            if any(pod.hopeless for pod in pods.values()) or time.monotonic() > deadline:
-                raise await self._not_ready(cluster, pods, f"{ready} of {wanted} pods are ready")
-            await asyncio.sleep(_LOOK_SECONDS)
-
-    async def _not_ready(self, cluster: _Cluster, pods: dict[str, Pod], what: str) -> ServerNotReady:
-        service = self._kubernetes
-        return ServerNotReady(
-            "pods_not_ready",
-            f"the Service {service.service} in {service.namespace}: {what}",
-            why=await self._trouble(cluster, pods),
-            fix=f"`kubectl describe pods --namespace={service.namespace}`; "
-            "raise limits.ready_seconds if they were still loading",
-        )
-
-    async def _trouble(self, cluster: _Cluster, pods: dict[str, Pod]) -> str:
-        """Return what the pods that are not ready suffer from: their log's own cause if it has one."""
-        waiting = [pod for pod in pods.values() if not pod.ready]
-        if not waiting:
-            return f"no pod has the labels that it selects: {cluster.selector}"
-        return "; ".join([f"pod {pod.name}: {await self._cause(cluster, pod)}" for pod in waiting])
-
-    async def _cause(self, cluster: _Cluster, pod: Pod) -> str:
-        log = await cluster.api.log(pod.name, pod.container, previous=pod.restarts > 0)
-        text = (log or b"").decode(errors="replace")
-        said = self._order.engine.failure(text) or "\n    ".join(last_lines(text, _QUOTED_LINES))
-        known = (pod.trouble, pod.last_end, f"its log says: {said}" if said else None)
-        return ", ".join(part for part in known if part) or "not ready, and it says nothing"
-
-    async def _entrance(self, cluster: _Cluster) -> Endpoint:
+    async def _entrance(self, cluster: Cluster) -> Endpoint:
         key = api_key(self._target)
         pods = [pod for pod in self._pods.values() if pod.ready]
         health = self._order.engine.health_path
@@ -198,7 +140,7 @@ class KubernetesFleet:
             return None  # an ingress need not lead to the health check
         return hangs(f"{health} does not answer 200, though pods are ready", "look at what leads to the Service")
 
-    async def _observe(self, cluster: _Cluster, pod: Pod) -> None:
+    async def _observe(self, cluster: Cluster, pod: Pod) -> None:
         """Add a pod that is ready: keep its log, ask who it is."""
         port = pod.port or self._kubernetes.port
         engine = self._order.engine
@@ -225,14 +167,14 @@ class KubernetesFleet:
             )
         )
 
-    async def _follow(self, cluster: _Cluster, was: Pod, now: Pod | None) -> None:
+    async def _follow(self, cluster: Cluster, was: Pod, now: Pod | None) -> None:
         """Let go of a pod that left, and keep the last words of a container that was restarted."""
         if was.name in self._replicas and (now is None or not now.ready or now.uid != was.uid):
             await self._replicas.pop(was.name).control.close()
         if now is not None and now.uid == was.uid and now.restarts > was.restarts:
             await self._keep_log(cluster, now, previous=True)
 
-    async def _answers(self, cluster: _Cluster, pod: Pod) -> bool:
+    async def _answers(self, cluster: Cluster, pod: Pod) -> bool:
         """Add a pod that came; False if it is gone again by now, or not there yet: the next look decides."""
         try:
             await self._observe(cluster, pod)
@@ -242,13 +184,13 @@ class KubernetesFleet:
             return False
         return True
 
-    async def _keep_logs(self, cluster: _Cluster) -> None:
+    async def _keep_logs(self, cluster: Cluster) -> None:
         # An arm must end though the cluster is gone; the logs from its start are kept already.
         with suppress(WhichbitsError):
             for name in self._replicas:
                 await self._keep_log(cluster, self._pods[name])
 
-    async def _keep_log(self, cluster: _Cluster, pod: Pod, *, previous: bool = False) -> tuple[Path | None, str]:
+    async def _keep_log(self, cluster: Cluster, pod: Pod, *, previous: bool = False) -> tuple[Path | None, str]:
         """Write the pod's log to the run's folder; return where, and its text."""
         log = await cluster.api.log(pod.name, pod.container, previous=previous)
         if log is None:
@@ -260,34 +202,3 @@ class KubernetesFleet:
 
     def _log_path(self, name: str) -> Path:
         return self._order.folder / "logs" / f"{quote(self._order.name, safe='')}-{name}.log"
-
-
-def _port(target: KubernetesService, service: Service) -> ServicePort:
-    ports = service.spec.ports or []
-    for port in ports:
-        if port.port == target.port:
-            return port
-    raise BadInput(
-        "service_port_absent",
-        f"the Service {target.service} has no port {target.port}",
-        why=f"its ports are {', '.join(str(port.port) for port in ports) or 'none'}; the pods' own may differ",
-        fix="set target.kubernetes.port to one of them",
-    )
-
-
-def _absent(target: KubernetesService) -> BadInput:
-    return BadInput(
-        "service_absent",
-        f"there is no Service {target.service} in the namespace {target.namespace}",
-        why="it is misspelt, lives in another namespace or cluster, or was never applied",
-        fix="`kubectl get services --all-namespaces`; `whichbits run STUDY --print-manifests` writes one for each arm",
-    )
-
-
-def _selects_nothing(target: KubernetesService) -> BadInput:
-    return BadInput(
-        "service_without_selector",
-        f"the Service {target.service} selects no pods",
-        why="it is a name for something else (ExternalName), or its endpoints were made by hand or by a gateway",
-        fix="name the Service that selects the pods, and where traffic enters as target.kubernetes.url; or target.urls",
-    )

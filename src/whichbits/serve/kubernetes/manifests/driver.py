@@ -48,8 +48,8 @@ def attached(study: Study, places: Mapping[str, Place]) -> dict[str, Any]:
     # Defaults are written out: the whichbits in the image may have others.
     written = study.model_dump(mode="json", exclude_none=True, exclude={"every_arm", "output"})
     for name, place in places.items():
-        arm = written["arms"][name]
-        key = study.arms[name].target.api_key_variable if study.arms[name].target else None
+        arm, target = written["arms"][name], study.arms[name].target
+        key = None if target is None else target.api_key_variable
         service = {"service": place.name, "namespace": place.namespace, "port": place.port}
         arm["target"] = {"kubernetes": service} | ({} if key is None else {"api_key_variable": key})
         for of_the_server in ("gpus", "python", "environment"):
