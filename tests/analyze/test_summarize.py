@@ -187,14 +187,14 @@ ONE, TWO = record(0), replace(record(1), replica="1")
         ([ONE, TWO], {"0": [ONE], "1": [TWO]}, []),
         ([ONE, TWO], {"0": [ONE, TWO], "1": []}, ["replica 0 2", "replica 1 0"]),
         ([replace(ONE, replica=None), TWO], {"0": [ONE, TWO], "1": []}, []),
-        ([replace(ONE, replica=None)], {"0": [ONE], "1": [TWO]}, ["the engines 2"]),
+        ([replace(ONE, replica=None), TWO], {"0": [ONE], "1": []}, ["the engines 1"]),
         ([ONE, failed(TWO)], {"0": [ONE], "1": []}, []),
     ],
     ids=[
         "balanced",
         "wrong replica",
         "replicas unknown",
-        "someone else's request",
+        "a request that nobody answered",
         "a failure is not judged",
     ],
 )

@@ -59,6 +59,18 @@ def test_a_server_that_dies_in_mid_cell(tmp_path: Path) -> None:
     assert "the card fell off the bus" in cut_short.notes[0]
 
 
+def test_arms_that_are_up_together_fail_for_themselves(tmp_path: Path) -> None:
+    """One is never ready, one dies in its first cell, one serves all of its cells; each has its own load's turn."""
+    arms: dict[str, dict[str, Any]] = {"stillborn": {"dies": True}, "bad": {"dies_at": 7}, "good": {}}
+    study = write_study(tmp_path, arms, loads=[1, 2], arms_together=True)
+    with tool(tmp_path, "run", study) as running:
+        assert running.wait() == 3
+        assert running.leaves_nothing_behind()
+    run = run_of(tmp_path)
+    assert [cell.arm for cell in run.cells] == [*arms, *reversed(arms)]
+    assert states(run) == ["skipped", "interrupted", "done", "done", "skipped", "skipped"]
+
+
 @pytest.mark.usefixtures("paced")
 def test_failed_requests_beyond_the_limit(tmp_path: Path) -> None:
     study = write_study(tmp_path, {"good": {}, "bad": {"refuses_at": 9}}, limits={"failed_share": 0.1})

@@ -108,3 +108,40 @@ def test_no_text_escapes_as_another_error(text: str) -> None:
     """Arbitrary text is no study; whatever is wrong with it is said as BadInput."""
     with pytest.raises(BadInput):
         parse_study(text, "study.yaml")
+
+
+def test_a_load_given_twice_is_refused_however_it_is_written() -> None:
+    assert "c4 is given twice" in complaint(GOOD.replace("loads: [1,", "loads: [4,"))
+
+
+def test_settings_stand_beside_the_claim_and_take_defaults() -> None:
+    text = GOOD.replace("every_arm: {model: m.gguf,", "every_arm: {model: m.gguf, max_model_len: 4096, replicas: 2,")
+    arms = parse_study(text.replace("{weight_format: fp16}", "{weight_format: fp16, max_model_len: 512}"), "s").arms
+
+    assert (arms["sixteen"].settings(), arms["four"].settings()) == ({"max_model_len": 512}, {"max_model_len": 4096})
+    assert arms["four"].replicas == 2
+
+
+def test_a_target_is_an_address_or_several_or_a_service() -> None:
+    def target(written: str) -> object:
+        text = GOOD.replace("{weight_format: fp16}", f"{{weight_format: fp16, target: {written}}}")
+        return parse_study(text, "study.yaml").arms["sixteen"].target
+
+    one, several = target("{url: 'http://a:1'}"), target("{urls: ['http://a:1', 'http://b:1'], logs: [a, b]}")
+
+    assert getattr(one, "urls", None) == ("http://a:1",)
+    assert target("'http://a:1'") == one
+    assert getattr(several, "logs", None) == ("a", "b")
+    assert getattr(target("{kubernetes: {service: s}}"), "urls", None) == ()
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ("target: {}", "either urls or a kubernetes service"),
+        ("target: {urls: ['http://a:1'], logs: [a, b]}", "as many as urls"),
+        ("target: 'http://a:1', replicas: 2", "servers that whichbits starts"),
+    ],
+)
+def test_a_target_that_makes_no_sense_says_why(more: str, why: str) -> None:
+    assert why in complaint(GOOD.replace("{weight_format: fp16}", f"{{weight_format: fp16, {more}}}"))

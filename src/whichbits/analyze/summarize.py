@@ -1,20 +1,24 @@
 """Turns a run into its summary: every cell in numbers, arms against each other, and what follows."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 from pydantic import ValidationError
 
 from whichbits.analyze.arms import arm_summary
-from whichbits.analyze.books import Growth, Imbalance, growth, imbalances
+from whichbits.analyze.books import Difference, differences, pages
 from whichbits.analyze.cells import cell_summary
+from whichbits.analyze.counted import CellCounts, counted
 from whichbits.analyze.crossover import crossovers
 from whichbits.analyze.findings import Observed, findings
 from whichbits.analyze.load_curves import load_unit
+from whichbits.analyze.planned_cache import PlannedCache
 from whichbits.analyze.recommend import recommendations
 from whichbits.analyze.summary import CellSummary, Summary
 from whichbits.errors import BadInput
 from whichbits.record.run import Run
+from whichbits.record.schema import Cell
 from whichbits.study.model import Slo
 
 SUMMARY_VERSION = 1
@@ -26,8 +30,8 @@ def summarize(run: Run) -> Summary:
     Raises:
         BadInput: the run is damaged, or its SLO is not one.
     """
-    counted = growth(run.scrapes())
-    cells = _cells(run, counted)
+    counts = counted(run.each_scrape())
+    cells = _cells(run, counts)
     arms = tuple(run.manifest.arms) or tuple(dict.fromkeys(cell.arm for cell in cells))
     compared = crossovers(cells, arms)
     return Summary(
@@ -40,7 +44,7 @@ def summarize(run: Run) -> Summary:
         arms={arm: arm_summary(run.manifest, record) for arm, record in run.manifest.arms.items()},
         cells=cells,
         crossovers=compared,
-        findings=findings(Observed(run.manifest, cells, compared, _imbalances(run, counted))),
+        findings=findings(Observed(run.manifest, cells, compared, _differences(run, counts))),
         recommendation=recommendations(cells, arms),
     )
 
@@ -50,15 +54,26 @@ def summary_json(summary: Summary) -> bytes:
     return msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n"
 
 
-def _cells(run: Run, counted: Growth) -> tuple[CellSummary, ...]:
+def _cells(run: Run, counts: Mapping[int, CellCounts]) -> tuple[CellSummary, ...]:
     slo = _slo(run.manifest.study)
-    return tuple(
-        cell_summary(cell, run.of_cell(cell.cell), list(counted.get(cell.cell, {}).values()), slo) for cell in run.cells
+    cache = PlannedCache(run.manifest)
+    return tuple(_cell(run, cell, counts.get(cell.cell, {}), slo, cache) for cell in run.cells)
+
+
+def _cell(run: Run, cell: Cell, counts: CellCounts, slo: Slo | None, cache: PlannedCache) -> CellSummary:
+    requests = run.of_cell(cell.cell)
+    return cell_summary(cell, requests, counts, slo, cache.expected(cell, requests, counts))
+
+
+def _differences(run: Run, counts: Mapping[int, CellCounts]) -> dict[int, list[Difference]]:
+    # whichbits sends token ids; other tools send text, which the server splits again.
+    as_text = run.manifest.source == "imported"
+    return differences(
+        page
+        for cell in run.cells
+        if cell.cell in counts
+        for page in pages(cell, run.of_cell(cell.cell), counts[cell.cell], sent_as_text=as_text)
     )
-
-
-def _imbalances(run: Run, counted: Growth) -> dict[int, list[Imbalance]]:
-    return {cell: imbalances(run.of_cell(cell), engines) for cell, engines in counted.items()}
 
 
 def _slo(study: dict[str, Any]) -> Slo | None:

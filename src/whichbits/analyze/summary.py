@@ -23,6 +23,54 @@ class Distribution:
 
 
 @dataclass(frozen=True)
+class Estimate:
+    """A quantile from buckets: the sample lies above ``low``, at or below ``high``; ``value`` interpolates.
+
+    ``value`` and ``high`` are None if it lies above the last bucket's bound.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class EngineTimes:
+    """Times that engines observed; the mean is exact, the quantiles have their bucket error."""
+
+    n: int
+    mean: float | None
+    p50: Estimate
+    p99: Estimate
+
+
+@dataclass(frozen=True)
+class EngineLevel:
+    """An engine's state over ``n`` scrapes during a cell."""
+
+    peak: float
+    mean: float
+    n: int
+
+
+@dataclass(frozen=True)
+class ReplicaSummary:
+    """One replica's part of a cell; ``share`` is its part of the requests, ``engines`` its cores if it has several.
+
+    Counts of the prefix cache are tokens, None if the engine counts blocks of a size that it does not tell.
+    """
+
+    replica: str
+    requests: int | None
+    share: float | None
+    prompt_tokens: int | None
+    prefix_queries: int | None
+    prefix_hits: int | None
+    hit_rate: float | None
+    engines: tuple["ReplicaSummary", ...] = ()
+
+
+@dataclass(frozen=True)
 class CellSummary:
     """One cell in numbers. ``steady_*`` cover the steady window, their twins the whole cell."""
 
@@ -56,6 +104,23 @@ class CellSummary:
     goodput_requests_per_s: float | None = None
     slo_share: float | None = None
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
+    replicas: tuple[ReplicaSummary, ...] = ()
+    prefix_queries: int | None = None
+    prefix_hits: int | None = None
+    expected_prefix_hit_rate: tuple[float, float] | None = None
+    """Lowest and highest that the planned traffic explains."""
+    hit_rate_as_expected: bool | None = None
+    """True proves a cache that was to be cold; None if the measured or the expected rate is not known."""
+    engine_queue_ms: EngineTimes | None = None
+    engine_prefill_ms: EngineTimes | None = None
+    engine_decode_ms: EngineTimes | None = None
+    engine_ttft_ms: EngineTimes | None = None
+    engine_itl_ms: EngineTimes | None = None
+    requests_running: EngineLevel | None = None
+    requests_waiting: EngineLevel | None = None
+    kv_cache_usage: EngineLevel | None = None
+    engine_output_tokens_per_s: EngineLevel | None = None
+    preemptions: int | None = None
 
 
 @dataclass(frozen=True)

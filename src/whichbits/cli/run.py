@@ -22,7 +22,8 @@ from whichbits.conduct.events import Notice, Progress
 from whichbits.conduct.host import host_facts, tool_versions
 from whichbits.conduct.order import Visit, visits
 from whichbits.conduct.secrets import recordable
-from whichbits.conduct.session import Stage, conduct
+from whichbits.conduct.session import conduct
+from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import stop_on_signals
 from whichbits.errors import BadInput, ServerNotReady, WhichbitsError
 from whichbits.record.run import Run

@@ -28,7 +28,9 @@ class Task:
     @property
     def arms(self) -> tuple[Arm, ...]:
         """The arms that are still to be served."""
-        return tuple(self.study.arms[name] for name in dict.fromkeys(visit.arm for visit in self.visits))
+        return tuple(
+            self.study.arms[name] for name in dict.fromkeys(arm for visit in self.visits for arm in visit.arms)
+        )
 
 
 def read_task(study: Path | None, resume: Path | None) -> Task:

@@ -39,7 +39,7 @@ class PlannedCell:
 def planned_cells(study: Study, planned: Sequence[Visit]) -> list[PlannedCell]:
     """Return the plan's cells in order."""
     return [
-        _planned_cell(study, visit.arm, Load(concurrency=c.concurrency, request_rate=c.request_rate), c.repeat)
+        _planned_cell(study, c.arm, Load(concurrency=c.concurrency, request_rate=c.request_rate), c.repeat)
         for visit in planned
         for c in visit.cells
     ]
@@ -47,7 +47,7 @@ def planned_cells(study: Study, planned: Sequence[Visit]) -> list[PlannedCell]:
 
 def study_seconds(study: Study, planned: Sequence[Visit]) -> float:
     """Return the estimated seconds of starting every server and driving every cell."""
-    starts = sum(_pace(study, visit.arm).start_s for visit in planned)
+    starts = sum(_pace(study, arm).start_s for visit in planned for arm in visit.arms)
     return starts + sum(cell.seconds for cell in planned_cells(study, planned))
 
 

@@ -13,7 +13,8 @@ from whichbits.study.model import Study
 def show_plan(study: Study, visits: Sequence[Visit], console: Console) -> None:
     """Print the cells in the order they would run, and the estimated time of the whole."""
     cells = planned_cells(study, visits)
-    console.print(f"[bold]{study.name}[/]: {len(study.arms)} arms, {len(cells)} cells, {len(visits)} server starts")
+    starts = sum(len(visit.arms) for visit in visits)
+    console.print(f"[bold]{study.name}[/]: {len(study.arms)} arms, {len(cells)} cells, {starts} server starts")
     console.print(_table(cells))
     console.print(f"About {_minutes(study_seconds(study, visits))}, by a rough rule; cache policy '{study.cache}'.")
 

@@ -32,6 +32,7 @@ class AttachedFleet:
         """Reach for nothing yet."""
         self._order = order
         self._target = target
+        self._controls: list[ControlClient] = []
         self._servers: list[_Server] = []
         self._records: list[ReplicaRecord] = []
 
@@ -57,7 +58,13 @@ class AttachedFleet:
     def replicas(self) -> tuple[Replica, ...]:
         """Return the servers as named."""
         return tuple(
-            Replica(each.name, each.control, str(each.log) if each.log else None, each.has_metrics)
+            Replica(
+                each.name,
+                each.control,
+                str(each.log) if each.log else None,
+                each.has_metrics,
+                self._target.api_key_variable,
+            )
             for each in self._servers
         )
 
@@ -80,14 +87,15 @@ class AttachedFleet:
 
     async def end(self) -> None:
         """Drop the control connections; the servers go on."""
-        for server in self._servers:
-            await server.control.close()
+        for control in self._controls:
+            await control.close()
 
     async def _found(self, name: str, url: str, key: str | None) -> _Server:
         health = url + self._order.engine.health_path
         if not await wait_until_healthy(health, within_seconds=_PATIENCE_SECONDS):
             raise _absent(health)
         control = ControlClient(url, api_key=key)
+        self._controls.append(control)
         log = Path(self._target.logs[int(name)]) if self._target.logs else None
         endpoint = Endpoint.of(url, await served_model(self._order, control), name, key)
         return _Server(name, url, log, control, endpoint, await control.has_metrics())

@@ -11,7 +11,12 @@ from whichbits.record.schema import Fact
 from whichbits.serve.control import ControlClient
 from whichbits.study.arm import Arm
 
-ENGINES: Mapping[str, str] = {"embedded": "whichbits.serve.embedded.launch:EmbeddedEngine"}
+ENGINES: Mapping[str, str] = {
+    "embedded": "whichbits.serve.embedded.launch:EmbeddedEngine",
+    "sglang": "whichbits.serve.running:sglang",
+    "llamacpp": "whichbits.serve.running:llamacpp",
+    "openai": "whichbits.serve.running:openai",
+}
 
 
 @dataclass(frozen=True)

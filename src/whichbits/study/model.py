@@ -2,9 +2,10 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, PositiveFloat, PositiveInt, model_validator
+from pydantic import Field, PositiveFloat, PositiveInt, field_validator, model_validator
 
 from whichbits.study.arm import Arm, ArmDefaults
+from whichbits.study.request import RequestForm
 from whichbits.study.strict import Strict
 
 CachePolicy = Literal["salt", "reset", "restart", "warm"]
@@ -115,10 +116,14 @@ class Study(Strict):
     loads: tuple[Load, ...] = Field(min_length=1, description="The points of the sweep.")
     cell: CellSize = Field(default=CellSize(), description="How many requests each arm gets at each load.")
     repeats: PositiveInt = Field(default=1, description="How often each arm meets each load.")
+    arms_together: bool = Field(
+        default=False, description="All arms are up at once, and each load meets them next to each other."
+    )
     seed: int = Field(default=0, ge=0, description="Prompts, lengths and arrivals all follow from it.")
     token_ids: tuple[int, int] = Field(
         default=(1000, 30000), description="Prompts draw from this range, its end excluded."
     )
+    request: RequestForm = Field(default=RequestForm(), description="How requests are written.")
     warm_up: WarmUp = Field(default=WarmUp(), description="What comes before an arm is measured.")
     cache: CachePolicy = Field(
         default="salt", description="How a cell is kept cold; 'warm' sends its prompts once before it."
@@ -126,6 +131,22 @@ class Study(Strict):
     slo: Slo | None = Field(default=None, description="What a good request is; without it, no goodput.")
     limits: Limits = Field(default=Limits(), description="How long to wait, and how many failures to bear.")
     output: str = Field(default="runs", description="Folder for run folders.")
+
+    @field_validator("loads")
+    @classmethod
+    def _no_load_twice(cls, loads: tuple[Load, ...]) -> tuple[Load, ...]:
+        twice = [str(load) for position, load in enumerate(loads) if load in loads[:position]]
+        if twice:
+            message = f"{twice[0]} is given twice; `repeats` measures a load again"
+            raise ValueError(message)
+        return loads
+
+    @model_validator(mode="after")
+    def _what_is_up_together_is_not_restarted(self) -> Self:
+        if self.arms_together and self.cache == "restart":
+            message = "arms that are up together cannot be restarted for each cell; choose one of the two"
+            raise ValueError(message)
+        return self
 
     @model_validator(mode="before")
     @classmethod
