@@ -70,3 +70,16 @@ def test_a_pod_that_is_replaced_in_mid_run_is_noted(tmp_path: Path, cluster: Clu
     assert {replica for cell, phase, replica in seen if (cell, phase) == (1, "after")} == {"vllm-7w92m", "vllm-t9p25"}
     recorded = [replica.replica for replica in run.manifest.arms["sixteen"].replicas]
     assert recorded == ["vllm-7w92m", "vllm-pm7wp", "vllm-t9p25"]
+
+
+def test_ctrl_c_ends_kubectl_and_keeps_what_is_finished(tmp_path: Path, cluster: Cluster) -> None:
+    with paced(tmp_path, stalls_at=10, gate=str(tmp_path / "gate")) as busy:
+        for pod in cluster.pods:
+            pod.backend = busy
+        with tool(tmp_path, "run", study_of_a_service(tmp_path, busy), "--plain") as running:
+            running.wait_for("sixteen c2  started")
+            running.press_ctrl_c()
+
+            assert running.wait() == 130
+            assert running.leaves_nothing_behind()
+    assert states(run_of(tmp_path)) == ["done", "interrupted"]
