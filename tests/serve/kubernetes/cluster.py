@@ -7,6 +7,7 @@ in a thread of its own; tests change its pods while it answers.
 import asyncio
 import json
 import shutil
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -106,6 +107,8 @@ class Cluster:
     status: dict[str, Any] = field(default_factory=lambda: {"loadBalancer": {}})
     forbidden: tuple[str, ...] = ()
     """Ends of paths, before any query, that the user may not ask."""
+    token: str | None = None
+    """What the user must log in with; kubectl sends none without TLS."""
     asked: list[str] = field(default_factory=list)
     authorizations: set[str | None] = field(default_factory=set)
     """What came with any question, from kubectl or whom it let through."""
@@ -130,6 +133,8 @@ class Cluster:
     async def _guard(self, request: web.Request, handler: Any) -> web.StreamResponse:
         self.asked.append(f"{request.method} {request.path}")
         self.authorizations.add(request.headers.get("Authorization"))
+        if self.token is not None and request.headers.get("Authorization") != f"Bearer {self.token}":
+            return _status(401, "Unauthorized")
         if request.path.endswith(self.forbidden or ("\0",)):
             return _status(403, f'User "dev" cannot get path "{request.path}" in the namespace "{NAMESPACE}"')
         try:
@@ -216,14 +221,14 @@ def running_cluster(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[C
 
 
 @contextmanager
-def serving(application: web.Application) -> Iterator[str]:
+def serving(application: web.Application, tls: ssl.SSLContext | None = None) -> Iterator[str]:
     """Serve ``application`` from a thread, and yield its address."""
     loop = asyncio.new_event_loop()
     runner = web.AppRunner(application, shutdown_timeout=0)
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     try:
-        yield asyncio.run_coroutine_threadsafe(_listen(runner), loop).result()
+        yield asyncio.run_coroutine_threadsafe(_listen(runner, tls), loop).result()
     finally:
         asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result()
         loop.call_soon_threadsafe(loop.stop)
@@ -231,21 +236,22 @@ def serving(application: web.Application) -> Iterator[str]:
         loop.close()
 
 
-async def _listen(runner: web.AppRunner) -> str:
+async def _listen(runner: web.AppRunner, tls: ssl.SSLContext | None) -> str:
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
+    site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls)
     await site.start()
-    return f"http://127.0.0.1:{runner.addresses[0][1]}"
+    return f"{'https' if tls else 'http'}://127.0.0.1:{runner.addresses[0][1]}"
 
 
-def write_kubeconfig(cluster: Cluster, current: str = "double") -> None:
-    """Write a kubeconfig with one context, ``double``."""
+def write_kubeconfig(cluster: Cluster, current: str = "double", **login: Any) -> None:
+    """Write a kubeconfig with one context, ``double``; ``login`` may hold its ``authority`` and its ``user``."""
+    server = {"server": cluster.url} | ({"certificate-authority": login["authority"]} if login else {})
     config = {
         "apiVersion": "v1",
         "kind": "Config",
         "current-context": current,
-        "clusters": [{"name": "double", "cluster": {"server": cluster.url}}],
-        "users": [{"name": "dev", "user": {}}],
+        "clusters": [{"name": "double", "cluster": server}],
+        "users": [{"name": "dev", "user": login.get("user", {})}],
         "contexts": [{"name": "double", "context": {"cluster": "double", "user": "dev"}}],
     }
     cluster.kubeconfig.write_text(json.dumps(config))
