@@ -10,6 +10,7 @@ from whichbits.analyze.concurrency import peak_concurrency, steady_window
 from whichbits.analyze.counted import CellCounts
 from whichbits.analyze.engine_view import engine_view
 from whichbits.analyze.expected_cache import ExpectedRate
+from whichbits.analyze.itl_modes import itl_modes
 from whichbits.analyze.latency import (
     distribution,
     e2e_ms,
@@ -19,11 +20,13 @@ from whichbits.analyze.latency import (
     ttft_from_send_ms,
     ttft_ms,
 )
+from whichbits.analyze.prefill_steps import prefill_steps
 from whichbits.analyze.replicas import replica_summaries
 from whichbits.analyze.summary import CellSummary
 from whichbits.analyze.throughput import (
     good,
     mean_batch,
+    mean_context_tokens,
     per_second,
     steady_output_tokens_per_s,
     throughput,
@@ -83,6 +86,9 @@ def cell_summary(
         expected_prefix_hit_rate=explained,
         hit_rate_as_expected=None if hit_rate is None or explained is None else not beyond(hit_rate, explained),
         **engine_view(counts),
+        mean_context_tokens=mean_context_tokens(timelines),
+        itl_modes=itl_modes(itl_ms(timelines)),
+        prefill_steps=prefill_steps(timelines, requests["replica"].to_pylist()),
         **_against(slo, timelines, work.duration_s),
     )
 

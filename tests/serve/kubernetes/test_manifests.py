@@ -45,6 +45,16 @@ def container(study: Study) -> dict[str, Any]:
     return only
 
 
+def pairs(args: list[str]) -> dict[str, str | None]:
+    """Flags with their values, None for switches."""
+    following = [*args[1:], "--"]
+    return {
+        flag: None if value.startswith("--") else value
+        for flag, value in zip(args, following, strict=True)
+        if flag.startswith("--")
+    }
+
+
 STUDIES = {
     "seed": read_study(SEED),
     "secrets": study({"tensor_parallel_size": 2, "environment": {"HF_TOKEN": "hf_1", "A": "1"}}, cache="reset"),
@@ -80,15 +90,16 @@ def test_the_setup_of_two_replicas_with_a_gpu_each() -> None:
     assert (bf16["spec"]["replicas"], awq["spec"]["replicas"]) == (2, 2)
     (served,) = awq["spec"]["template"]["spec"]["containers"]
     assert served["image"] == "vllm/vllm-openai:v0.11.0"
-    assert set(served["args"]) == {
-        "--model=Qwen/Qwen3-14B-AWQ",
-        "--served-model-name=Qwen/Qwen3-14B-AWQ",
-        "--host=0.0.0.0",
-        "--port=8000",
-        "--max-model-len=8192",
-        "--gpu-memory-utilization=0.9",
-        "--enable-prefix-caching",
-        "--block-size=16",
+    assert pairs(served["args"]) == {
+        "--model": "Qwen/Qwen3-14B-AWQ",
+        "--served-model-name": "Qwen/Qwen3-14B-AWQ",
+        "--host": "0.0.0.0",
+        "--port": "8000",
+        "--max-model-len": "8192",
+        "--gpu-memory-utilization": "0.9",
+        "--enable-prefix-caching": None,
+        "--block-size": "16",
+        "--disable-uvicorn-access-log": None,
     }
     assert served["resources"]["limits"] == {"nvidia.com/gpu": "1"}
     assert served["startupProbe"]["periodSeconds"] * served["startupProbe"]["failureThreshold"] == 1800
@@ -104,31 +115,34 @@ def test_settings_and_options_become_flags() -> None:
         study(
             {
                 "enforce_eager": True,
-                "enable_prefix_caching": False,
                 "dtype": "half",
-                "max_model_len": 4096,
                 "tensor_parallel_size": 2,
-                "options": {
-                    "max-model-len": 2048,
-                    "pipeline-parallel-size": 2,
-                    "trust_remote_code": True,
-                    "chat-template": "$(cat x)",
-                },
+                "options": {"pipeline-parallel-size": 2, "trust_remote_code": True, "chat-template": "$(cat x)"},
             }
         )
     )
+    flags = pairs(served["args"])
 
-    assert served["args"][4:] == [
-        "--enforce-eager",
-        "--no-enable-prefix-caching",
-        "--max-model-len=2048",
-        "--dtype=half",
-        "--tensor-parallel-size=2",
-        "--pipeline-parallel-size=2",
-        "--trust-remote-code",
-        "--chat-template=$$(cat x)",
-    ]
+    assert (flags["--enforce-eager"], flags["--trust-remote-code"]) == (None, None)
+    assert (flags["--dtype"], flags["--tensor-parallel-size"], flags["--pipeline-parallel-size"]) == ("half", "2", "2")
+    assert flags["--chat-template"] == "$$(cat x)"  # which Kubernetes reads as $(cat x), and no variable
     assert served["resources"]["limits"] == {"nvidia.com/gpu": "4"}
+
+
+@pytest.mark.parametrize(
+    ("image", "knows_how_to_say_no"),
+    [
+        ("vllm/vllm-openai:v0.9.2", False),
+        ("localhost:5000/vllm:v0.11.0@sha256:12", True),
+        ("localhost:5000/vllm", True),
+        ("vllm/vllm-openai:nightly", True),
+    ],
+)
+def test_flags_are_those_of_the_images_version(image: str, knows_how_to_say_no: bool) -> None:
+    target = {"kubernetes": {"service": "llm", "image": image}}
+    args = container(study({"enforce_eager": False, "target": target}))["args"]
+
+    assert ("--no-enforce-eager" in args) == knows_how_to_say_no
 
 
 def test_secrets_are_references() -> None:

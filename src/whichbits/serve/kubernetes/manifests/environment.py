@@ -9,13 +9,14 @@ SECRET = "whichbits"  # noqa: S105 - the name of the Secret; its keys are the va
 _STARS = "***"
 _HUB_TOKEN = "HF_TOKEN"  # noqa: S105
 _SERVER_KEY = "VLLM_API_KEY"
+_ALWAYS = {"VLLM_NO_USAGE_STATS": "1", "NO_COLOR": "1"}
 _RESETS = {"VLLM_SERVER_DEV_MODE": "1"}
-"""Without it vLLM has no /reset_prefix_cache."""
+"""Without it vLLM has no /reset_prefix_cache; with it, it obeys whoever reaches its port."""
 
 
 def server_environment(arm: Arm, *, resets: bool) -> list[dict[str, Any]]:
     """Return ``env`` of an arm's container; ``resets``: the study empties caches by asking the server."""
-    shown = without_secrets((_RESETS if resets else {}) | arm.environment)
+    shown = without_secrets(_ALWAYS | (_RESETS if resets else {}) | arm.environment)
     plain = [{"name": name, "value": value} for name, value in shown.items() if value != _STARS]
     secret = [from_secret(name) for name in secret_names(arm)]
     key = arm.target.api_key_variable if arm.target else None

@@ -106,7 +106,7 @@ def _container(study: Study, arm: Arm, place: Place) -> Manifest:
         "image": place.image,
         # Spelt out: what an image starts by itself differs from version to version.
         "command": ["python3", "-m", "vllm.entrypoints.openai.api_server"],
-        "args": list(arguments(arm)),
+        "args": list(arguments(arm, place.image)),
         "env": server_environment(arm, resets=study.cache == "reset"),
         "ports": [{"name": "http", "containerPort": PORT, "protocol": "TCP"}],
         "resources": {"requests": gpu, "limits": gpu},
