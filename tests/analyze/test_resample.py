@@ -74,7 +74,7 @@ def test_pooled_percentiles_of_equal_values_are_that_value() -> None:
 
 def test_the_spread_of_resampled_medians_is_scipys() -> None:
     values = np.random.default_rng(3).lognormal(3, 0.2, 400)
-    independent = np.random.default_rng(4).multinomial(400, np.full(400, 1 / 400), size=2000)
+    independent = np.random.default_rng(4).multinomial(400, np.full(400, 1 / 400), size=2000).astype(np.int32)
 
     ours = percentiles(values, independent, (50,))[0].std()
     theirs = stats.bootstrap((values,), np.median, n_resamples=2000, rng=np.random.default_rng(5)).standard_error
@@ -90,7 +90,7 @@ def test_blocks_see_the_correlation_that_single_draws_miss() -> None:
         wave = np.array([kicks[max(0, at - 6) : at + 1].sum() for at in range(300)])
         true.append(wave.mean())
         blocks.append(means(wave, draw(300, seed)).var())
-        single.append(means(wave, rng.multinomial(300, np.full(300, 1 / 300), size=200)).var())
+        single.append(means(wave, rng.multinomial(300, np.full(300, 1 / 300), size=200).astype(np.int32)).var())
 
     assert np.mean(single) < 0.25 * np.var(true)
     assert 0.5 * np.var(true) < np.mean(blocks) < 1.5 * np.var(true)
