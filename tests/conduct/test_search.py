@@ -88,11 +88,13 @@ def test_it_never_spends_more_than_the_budget() -> None:
 
 
 def test_a_search_that_was_stopped_goes_on_where_it_was() -> None:
-    whole, _ = searched(start(), crossing_at(20), noise=0.02)
-    half = replace(whole, met=whole.met[:8])
+    whole, _ = searched(start(), crossing_at(20, slope=0.12), noise=0.03)
+    ended = len(whole.met) - 2
+    half = replace(whole, met=whole.met[:ended])
 
-    assert next_step(half).load == whole.met[8].load
-    assert next_step(replace(half, met=half.met[::-1])).load == whole.met[8].load
+    assert ended > 6
+    assert next_step(half).load == whole.met[ended].load
+    assert next_step(replace(half, met=half.met[::-1])).load == whole.met[ended].load
 
 
 def test_a_curve_that_bends_between_two_loads_gets_a_load_in_between() -> None:
