@@ -33,6 +33,7 @@ class World:
     noise: float
     met: list[Met]
     seconds: float = 0.0
+    bracket: tuple[int, int] = (LOWEST, HIGHEST)
 
     def meet(self, load: int) -> Met:
         truth = np.log((self.base + self.slope * load) / (1 + self.b_slope * load))
@@ -101,8 +102,8 @@ def bisection(pair: World) -> bool:
         said = sign(pair, middle)
         if said == 0:
             return False
-        low, high = (middle, high) if said < 0 else (low, middle)
-    return low <= pair.crossing <= high
+        low, high = pair.bracket = (middle, high) if said < 0 else (low, middle)
+    return True
 
 
 def sign(pair: World, load: int) -> int:
@@ -131,7 +132,7 @@ def rows(pairs: int) -> Iterator[str]:
 
 def holds(name: str, pair: World) -> bool:
     if name == "bisection":
-        return True
+        return pair.bracket[0] <= pair.crossing <= pair.bracket[1]
     truth = np.log(pair.crossing)
     return any(zero.low <= truth <= zero.high for zero in pair.decision().zeros)
 
