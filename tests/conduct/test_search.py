@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whichbits.conduct.search import Met, Search, coarse_loads, next_step
@@ -39,6 +39,7 @@ def loads(search: Search) -> list[int]:
     return [met.load for met in search.met]
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.integers(1, 8), st.integers(2, 1000))
 def test_the_first_sweep_covers_the_range_in_even_steps(lowest: int, times: int) -> None:
     found = coarse_loads(lowest, lowest * times)
