@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from whichbits.analyze.alignment import alignments_apart
 from whichbits.analyze.bands import SPREAD
 from whichbits.analyze.books import Imbalance
 from whichbits.analyze.load_curves import HEADLINES, METRICS, load_words, range_words
+from whichbits.analyze.slo import slo_loads
 from whichbits.analyze.summary import CellSummary, Crossing, Crossover, Finding
 from whichbits.analyze.tails import pair_and_leads, tails_apart, tails_not_compared
 from whichbits.record.schema import Manifest
@@ -19,6 +21,7 @@ class Observed:
     manifest: Manifest
     cells: Sequence[CellSummary]
     crossovers: Sequence[Crossover] = ()
+    crossovers_by_capacity: Sequence[Crossover] = ()
     imbalances: Mapping[int, Sequence[Imbalance]] = field(default_factory=dict)
     """By cell."""
 
@@ -80,6 +83,16 @@ def tails(observed: Observed) -> Iterator[Finding]:
     """Say where a tail tells another story than its median, and which tails are too thin to tell one."""
     yield from tails_apart(observed.crossovers)
     yield from tails_not_compared(observed.crossovers)
+
+
+def alignments(observed: Observed) -> Iterator[Finding]:
+    """Say where equal loads and equal shares of capacity give different answers."""
+    yield from alignments_apart(observed.crossovers, observed.crossovers_by_capacity)
+
+
+def service_levels(observed: Observed) -> Iterator[Finding]:
+    """Say up to which load each arm holds the SLO, if there is one."""
+    yield from slo_loads(observed.cells)
 
 
 def unfinished(observed: Observed) -> Iterator[Finding]:
@@ -215,6 +228,8 @@ CHECKS: tuple[Check, ...] = (
     idle_activation_quantization,
     crossings,
     tails,
+    alignments,
+    service_levels,
     thin_tails,
     without_interval,
     unknown_cache,

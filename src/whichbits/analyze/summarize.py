@@ -35,7 +35,7 @@ def summarize(run: Run) -> Summary:
     resampled = {cell.cell: replicates(cell, run.of_cell(cell.cell), slo) for cell in run.cells}
     cells = _cells(run, counted, resampled, slo)
     arms = tuple(run.manifest.arms) or tuple(dict.fromkeys(cell.arm for cell in cells))
-    compared = crossovers(cells, arms, resampled)
+    compared, by_capacity = crossovers(cells, arms, resampled), crossovers_by_capacity(cells, arms, resampled)
     return Summary(
         schema_version=SUMMARY_VERSION,
         source=run.manifest.source,
@@ -46,9 +46,9 @@ def summarize(run: Run) -> Summary:
         arms={arm: arm_summary(run.manifest, record) for arm, record in run.manifest.arms.items()},
         cells=cells,
         crossovers=compared,
-        findings=findings(Observed(run.manifest, cells, compared, _imbalances(run, counted))),
+        findings=findings(Observed(run.manifest, cells, compared, by_capacity, _imbalances(run, counted))),
         recommendation=recommendations(cells, arms, compared),
-        crossovers_by_capacity=crossovers_by_capacity(cells, arms, resampled),
+        crossovers_by_capacity=by_capacity,
         slo_capacities=slo_capacities(cells, arms),
     )
 
