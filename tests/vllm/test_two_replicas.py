@@ -10,7 +10,7 @@ import pytest
 from tests.e2e.tool import AS_INSTALLED, run_of, states, tool
 from tests.vllm.family import descendants, still_alive
 from tests.vllm.studies import PREFIX_TOKENS, arm, write_study
-from whichbits.analyze.books import growth
+from whichbits.analyze.counted import counted
 from whichbits.record.run import Run
 from whichbits.study.model import Load, Study
 from whichbits.traffic.plan import plan_cell
@@ -70,23 +70,23 @@ def test_each_replica_says_who_it_is(finished: tuple[Run, list[int], int]) -> No
 
 def test_the_books_balance_to_the_token_on_each_replica(finished: tuple[Run, list[int], int]) -> None:
     run, _, _ = finished
-    grown = growth(run.scrapes())
+    grown = counted(run.scrapes())
 
     for cell in run.cells:
         sent = Counter(record.replica for record in run.records(cell.cell))
         assert sent == {"0": 24, "1": 24}
         for replica, requests in sent.items():
-            counted = grown[cell.cell][str(replica)]
-            assert counted.requests_finished == requests
-            assert counted.prompt_tokens == requests * 112
-            assert counted.generation_tokens == requests * 8
+            page = grown[cell.cell][str(replica)].total
+            assert page.requests_finished == requests
+            assert page.prompt_tokens == requests * 112
+            assert page.generation_tokens == requests * 8
     assert "books_disagree" not in (run.folder / "summary.json").read_text()
 
 
 def test_hits_are_what_the_traffic_repeats(finished: tuple[Run, list[int], int]) -> None:
     """A replica misses each prefix once, and has it from then on."""
     run, _, _ = finished
-    grown = growth(run.scrapes())
+    grown = counted(run.scrapes())
     study = Study.model_validate(run.manifest.study)
 
     for cell in run.cells:
@@ -97,15 +97,18 @@ def test_hits_are_what_the_traffic_repeats(finished: tuple[Run, list[int], int])
             met = [prefixes[record.index] for record in run.records(cell.cell) if record.replica == replica]
             repeated = len(met) - len(set(met))
             assert repeated > 0
-            assert grown[cell.cell][replica].cached_prompt_tokens == repeated * PREFIX_TOKENS
+            assert grown[cell.cell][replica].total.prefix_hit_tokens == repeated * PREFIX_TOKENS
 
 
-def test_the_summary_has_the_hit_rate_of_both_replicas_together(finished: tuple[Run, list[int], int]) -> None:
+def test_the_summary_has_the_hit_rate_of_each_replica_and_of_both(finished: tuple[Run, list[int], int]) -> None:
     run, _, _ = finished
     summary: dict[str, Any] = json.loads((run.folder / "summary.json").read_text())
-    grown = growth(run.scrapes())
+    grown = counted(run.scrapes())
 
     for cell in summary["cells"]:
-        cached = [grown[cell["cell"]][replica].cached_prompt_tokens or 0 for replica in ("0", "1")]
-        assert cell["prefix_hit_rate"] == pytest.approx(sum(cached) / (48 * 112))
+        hits = [grown[cell["cell"]][replica].total.prefix_hit_tokens or 0 for replica in ("0", "1")]
+        assert [replica["hit_rate"] for replica in cell["replicas"]] == pytest.approx(
+            [hit / (24 * 112) for hit in hits]
+        )
+        assert cell["prefix_hit_rate"] == pytest.approx(sum(hits) / (48 * 112))
     assert summary["arms"]["bf16"]["kv_cache_tokens"] == 2**30 // 512
