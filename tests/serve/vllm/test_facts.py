@@ -116,3 +116,15 @@ def test_a_log_that_says_nothing_has_no_facts() -> None:
 
 def test_metrics_of_something_else_tell_nothing() -> None:
     assert cache_facts("process_open_fds 7\n") == {}
+
+
+def test_layers_with_a_dash_in_their_name_are_one_kind() -> None:
+    said = [
+        "INFO 11-29 21:43:00 [__init__.py:923] Using CPUWNA16LinearKernel for mixed-precision linear",
+        "INFO 11-29 21:43:00 [auto_gptq.py:352] Using CPUWNA16LinearKernel for AutoGPTQLinearMethod",
+        "INFO 11-29 21:43:01 [core.py:1] Initializing a V1 LLM engine (v0.32.0) with config: model='m', seed=0",
+    ]
+
+    kernels = log_facts("\n".join(said))["quant_kernel_for"].value
+
+    assert kernels == "AutoGPTQLinearMethod: CPUWNA16LinearKernel, mixed-precision linear: CPUWNA16LinearKernel"
