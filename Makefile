@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test test-vllm lint types rooms format schema clean
+.PHONY: help demo test test-vllm kubectl lint types rooms format schema clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -15,6 +15,13 @@ test: .venv/dev.stamp lint types rooms  ## everything that must hold before a ch
 
 test-vllm: .venv/dev.stamp .venv-vllm/ready.stamp  ## serve with a real vLLM on this processor: 2 GB, some minutes
 	$(BIN)/python -m pytest -m vllm tests/vllm --durations=5
+
+# Debian's package, where this user may install it; without kubectl, the tests that need it say that they are skipped.
+APT := apt-get -qq -o Dpkg::Use-Pty=0
+kubectl:  ## install kubectl for the tests of Kubernetes, where apt is there and lets you
+	@command -v kubectl || { [ "$$(id -u)" = 0 ] && command -v apt-get && $(APT) update \
+	  && $(APT) install -y --no-install-recommends kubernetes-client; } \
+	|| echo "kubectl is not here and cannot be installed: its tests are skipped"
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .

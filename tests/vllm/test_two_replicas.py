@@ -24,7 +24,7 @@ LOADS = [{"request_rate": 10, "concurrency": 8}, {"concurrency": 8}]
 def finished(tmp_path_factory: pytest.TempPathFactory, vllm_python: Path, model: Path) -> tuple[Run, list[int], int]:
     """The run, the pids of all that served it, and the exit code."""
     folder = tmp_path_factory.mktemp("two")
-    study = write_study(folder, {"bf16": arm(vllm_python, model, replicas=2)}, loads=LOADS)
+    study = write_study(folder, {"bf16": arm(vllm_python, model, replicas=2, balance="connection_random")}, loads=LOADS)
     with tool(folder, "run", study, program=AS_INSTALLED) as running:
         running.wait_for("bf16: ready")
         pids = descendants(running)
@@ -70,23 +70,36 @@ def test_each_replica_says_who_it_is(finished: tuple[Run, list[int], int]) -> No
 
 def test_the_books_balance_to_the_token_on_each_replica(finished: tuple[Run, list[int], int]) -> None:
     run, _, _ = finished
-    grown = counted(run.scrapes())
+    grown = counted(run.each_scrape())
 
     for cell in run.cells:
         sent = Counter(record.replica for record in run.records(cell.cell))
-        assert sent == {"0": 24, "1": 24}
+        assert set(sent) == {"0", "1"}
+        assert sum(sent.values()) == 48
         for replica, requests in sent.items():
-            page = grown[cell.cell][str(replica)].total
-            assert page.requests_finished == requests
-            assert page.prompt_tokens == requests * 112
-            assert page.generation_tokens == requests * 8
+            total = grown[cell.cell][str(replica)].total
+            assert total.requests_finished == requests
+            assert total.prompt_tokens == requests * 112
+            assert total.generation_tokens == requests * 8
     assert "books_disagree" not in (run.folder / "summary.json").read_text()
+
+
+def test_a_cell_is_watched_while_it_ran(finished: tuple[Run, list[int], int]) -> None:
+    run, _, _ = finished
+    summary: dict[str, Any] = json.loads((run.folder / "summary.json").read_text())
+
+    paced, _ = run.cells  # its arrivals alone take seconds; the other may be over before the second scrape
+    during = [scrape for scrape in run.each_scrape("during") if scrape.cell == paced.cell]
+    assert {scrape.replica for scrape in during} == {"0", "1"}
+    assert all((paced.started_ns or 0) < scrape.time_ns < (paced.finished_ns or 0) + 10**9 for scrape in during)
+    assert 0 < summary["cells"][0]["requests_running"]["peak"] <= 8
+    assert all(cell["hit_rate_as_expected"] for cell in summary["cells"])
 
 
 def test_hits_are_what_the_traffic_repeats(finished: tuple[Run, list[int], int]) -> None:
     """A replica misses each prefix once, and has it from then on."""
     run, _, _ = finished
-    grown = counted(run.scrapes())
+    grown = counted(run.each_scrape())
     study = Study.model_validate(run.manifest.study)
 
     for cell in run.cells:
@@ -103,12 +116,12 @@ def test_hits_are_what_the_traffic_repeats(finished: tuple[Run, list[int], int])
 def test_the_summary_has_the_hit_rate_of_each_replica_and_of_both(finished: tuple[Run, list[int], int]) -> None:
     run, _, _ = finished
     summary: dict[str, Any] = json.loads((run.folder / "summary.json").read_text())
-    grown = counted(run.scrapes())
+    grown = counted(run.each_scrape())
 
     for cell in summary["cells"]:
-        hits = [grown[cell["cell"]][replica].total.prefix_hit_tokens or 0 for replica in ("0", "1")]
-        assert [replica["hit_rate"] for replica in cell["replicas"]] == pytest.approx(
-            [hit / (24 * 112) for hit in hits]
-        )
-        assert cell["prefix_hit_rate"] == pytest.approx(sum(hits) / (48 * 112))
+        sent = Counter(record.replica for record in run.records(cell["cell"]))
+        hits = {name: page.total.prefix_hit_tokens or 0 for name, page in grown[cell["cell"]].items()}
+        rates = {replica["replica"]: replica["hit_rate"] for replica in cell["replicas"]}
+        assert rates == pytest.approx({name: hit / (sent[name] * 112) for name, hit in hits.items()})
+        assert cell["prefix_hit_rate"] == pytest.approx(sum(hits.values()) / (48 * 112))
     assert summary["arms"]["bf16"]["kv_cache_tokens"] == 2**30 // 512

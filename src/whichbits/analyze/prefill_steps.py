@@ -36,9 +36,9 @@ class PrefillSteps:
 def prefill_steps(timelines: Timelines, replicas: Sequence[str | None]) -> PrefillSteps | None:
     """Split all gaps of the requests that succeeded; ``replicas`` names each request's server.
 
-    None if there are no gaps, or if several replicas may have answered and some request does not name its own.
+    None if there are no gaps, or if some request does not name its server: then nobody knows its neighbours.
     """
-    if None in replicas and len(set(replicas)) > 1:
+    if None in replicas:
         return None
     gaps = [_gaps(timelines, np.array([each == replica for each in replicas])) for replica in dict.fromkeys(replicas)]
     lengths = np.concatenate([each.lengths_ns for each in gaps]) if gaps else np.array([])

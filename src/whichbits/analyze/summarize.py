@@ -9,14 +9,17 @@ from pydantic import ValidationError
 
 from whichbits.analyze.arms import arm_summary
 from whichbits.analyze.books import Difference, differences, pages
+from whichbits.analyze.cell_noise import intervals, replicates
 from whichbits.analyze.cells import cell_summary
 from whichbits.analyze.counted import CellCounts, counted
-from whichbits.analyze.crossover import crossovers
+from whichbits.analyze.crossover import crossovers, crossovers_by_capacity
 from whichbits.analyze.findings import Observed, findings
 from whichbits.analyze.limits import arm_capacity, cell_roofline
 from whichbits.analyze.load_curves import load_unit
+from whichbits.analyze.pairing import Resampled
 from whichbits.analyze.planned_cache import PlannedCache
 from whichbits.analyze.recommend import recommendations
+from whichbits.analyze.slo import slo_capacities
 from whichbits.analyze.summary import ArmSummary, CellSummary, Summary
 from whichbits.errors import BadInput
 from whichbits.record.run import Run
@@ -34,9 +37,11 @@ def summarize(run: Run) -> Summary:
     """
     counts = counted(run.each_scrape())
     described = {arm: arm_summary(run.manifest, record) for arm, record in run.manifest.arms.items()}
-    cells = _under_rooflines(_cells(run, counts), described, run.manifest)
+    slo = _slo(run.manifest.study)
+    resampled = {cell.cell: replicates(cell, run.of_cell(cell.cell), slo) for cell in run.cells}
+    cells = _under_rooflines(_cells(run, counts, resampled, slo), described, run.manifest)
     arms = tuple(run.manifest.arms) or tuple(dict.fromkeys(cell.arm for cell in cells))
-    compared = crossovers(cells, arms)
+    compared = crossovers(cells, arms, resampled)
     return Summary(
         schema_version=SUMMARY_VERSION,
         source=run.manifest.source,
@@ -48,7 +53,9 @@ def summarize(run: Run) -> Summary:
         cells=cells,
         crossovers=compared,
         findings=findings(Observed(run.manifest, cells, compared, _differences(run, counts))),
-        recommendation=recommendations(cells, arms),
+        recommendation=recommendations(cells, arms, compared),
+        crossovers_by_capacity=crossovers_by_capacity(cells, arms, resampled),
+        slo_capacities=slo_capacities(cells, arms),
     )
 
 
@@ -57,10 +64,12 @@ def summary_json(summary: Summary) -> bytes:
     return msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n"
 
 
-def _cells(run: Run, counts: Mapping[int, CellCounts]) -> tuple[CellSummary, ...]:
-    slo = _slo(run.manifest.study)
+def _cells(
+    run: Run, counts: Mapping[int, CellCounts], resampled: Resampled, slo: Slo | None
+) -> tuple[CellSummary, ...]:
     cache = PlannedCache(run.manifest)
-    return tuple(_cell(run, cell, counts.get(cell.cell, {}), slo, cache) for cell in run.cells)
+    plain = (_cell(run, cell, counts.get(cell.cell, {}), slo, cache) for cell in run.cells)
+    return tuple(replace(cell, intervals=intervals(cell, resampled[cell.cell])) for cell in plain)
 
 
 def _cell(run: Run, cell: Cell, counts: CellCounts, slo: Slo | None, cache: PlannedCache) -> CellSummary:

@@ -16,7 +16,7 @@ from whichbits.conduct.warm import tpot_ms
 from whichbits.drive.cell import CellCapture, drive_cell
 from whichbits.drive.cell import Progress as CellListener
 from whichbits.drive.routing import Route
-from whichbits.errors import ServerNotReady, in_one_line
+from whichbits.errors import WhichbitsError, in_one_line
 from whichbits.record.schema import Cell
 from whichbits.serve.arm import RunningArm
 from whichbits.serve.watch import Watch, WatchReport, WatchTarget
@@ -30,16 +30,18 @@ async def measure(stage: Stage, cell: Cell, running: RunningArm) -> None:
     Raises:
         Stopped: the user asked to stop; what was in flight is recorded as cancelled.
         ServerNotReady: a server of the arm died; the cell is kept as far as it came.
+        ArmMismatch: a server that came during the cell is not the arm; the cell is kept.
     """
     load = Load(concurrency=cell.concurrency, request_rate=cell.request_rate)
     planned = plan_cell(stage.study, load, cell.repeat)
+    notes = [*await unless(stage.stop, changes(stage, running))]
     cache_state = await unless(stage.stop, _prepared_cache(stage, cell, running, planned))
-    notes = [*await changes(running), *await unless(stage.stop, scrape(stage, running, cell.cell, "before"))]
+    notes += await unless(stage.stop, scrape(stage, running, cell.cell, "before"))
     async with _watch(stage, running) as watch:
         stage.listen(CellStarted(cell, len(planned)))
         capture, other_cpu_cores, report = await _watched(stage, cell, running, planned, watch)
     ended = replace(_ended(cell, capture, cache_state), other_cpu_cores=other_cpu_cores)
-    death = None if capture.cancelled or not ended.failed else await running.fleet.death()
+    death: WhichbitsError | None = None if capture.cancelled or not ended.failed else await running.fleet.death()
     if death is not None:
         ended = replace(ended, state="interrupted")
         notes.append(in_one_line(death))
@@ -99,12 +101,15 @@ async def _watched(
     return capture, cores, await watch.pause()
 
 
-async def _after(stage: Stage, running: RunningArm, cell: Cell) -> tuple[list[str], ServerNotReady | None]:
-    """Look at the servers once more; return what there is to note, and a death that shows only now."""
+async def _after(stage: Stage, running: RunningArm, cell: Cell) -> tuple[list[str], WhichbitsError | None]:
+    """Look at the servers once more; return what there is to note, and what shows only now: a death, another arm."""
+    notes: list[str] = []
     try:
-        return [*await changes(running), *await scrape(stage, running, cell.cell, "after")], None
-    except ServerNotReady as death:
-        return [], death
+        notes += await changes(stage, running)
+        notes += await scrape(stage, running, cell.cell, "after")
+    except WhichbitsError as found:
+        return notes, found
+    return notes, None
 
 
 def _route(stage: Stage, cell: Cell) -> Route:

@@ -148,6 +148,14 @@ class Study(Strict):
             raise ValueError(message)
         return self
 
+    @model_validator(mode="after")
+    def _what_runs_already_is_not_restarted(self) -> Self:
+        running = [name for name, arm in self.arms.items() if arm.target is not None]
+        if running and self.cache == "restart":
+            message = f"arm {running[0]} has a target: whichbits restarts no servers that it did not start"
+            raise ValueError(message)
+        return self
+
     @model_validator(mode="before")
     @classmethod
     def _arms_take_the_defaults(cls, value: Any) -> Any:

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from whichbits.errors import BadInput
+from whichbits.hardware.nvidia_smi import device_name, installed_gpus
 from whichbits.record.schema import Fact
 from whichbits.serve.control import ControlClient
 from whichbits.serve.engine import Launch, Place, Prepared
@@ -48,7 +49,7 @@ class VllmEngine:
         }
         address = [word for pair in words.items() for word in pair]
         argv = (installed.python, "-m", _SERVER, *address, *server_flags(arm, installed, place))
-        return Launch(argv, server_environment(installed, place, os.environ))
+        return Launch(argv, server_environment(installed, place, os.environ), _device(installed, place))
 
     def served_model(self, arm: Arm) -> str:
         """Return the name that requests use: the hub's, or the folder's."""
@@ -69,6 +70,12 @@ class VllmEngine:
     def verify(self, arm: Arm, checkpoint: dict[str, Fact], facts: dict[str, Fact]) -> list[str]:
         """Return the reasons why the arm is not what it claims; none if it is."""
         return contradictions(arm, checkpoint, facts)
+
+
+def _device(installed: InstalledVllm, place: Place) -> dict[str, Fact]:
+    """Name the cards that the server gets: vLLM's own log does not."""
+    name = None if installed.on_cpu else device_name(installed_gpus(), place.gpus)
+    return {} if name is None else {"device_name": Fact(name, "nvidia-smi")}
 
 
 def _installed(arm: Arm) -> InstalledVllm:
