@@ -14,6 +14,7 @@ from whichbits.serve.logs.vllm.crew import Crew, read_crew
 from whichbits.serve.logs.vllm.failures import problems
 from whichbits.serve.logs.vllm.pools import put_pool_facts, scheduler_is_the_limit
 from whichbits.serve.logs.vllm.settings import read_arguments, read_configuration
+from whichbits.serve.logs.vllm.stages import by_stage
 from whichbits.serve.logs.vllm.workers import put_worker_facts
 
 _OWN_WORDS = re.compile(
@@ -24,7 +25,7 @@ _OWN_WORDS = re.compile(
     r"|To serve at least one request with the model"
 )
 _OWN_PROCESSES = re.compile(
-    r"VllmWorker|EngineCore\b|EngineCore_|APIServer\b|Worker(?:_|$)|Ray(?:WorkerWrapper|WorkerProc)"
+    r"VllmWorker|EngineCore\b|EngineCore_|StageEngineCoreProc|APIServer\b|Worker(?:_|$)|Ray(?:WorkerWrapper|WorkerProc)"
 )
 _GRAPH_COUNT = re.compile(r"\b([A-Z_]+)=(\d{1,6})\b")
 _DIGITS = re.compile(r"\d+")
@@ -43,8 +44,23 @@ def may_have_written(line: LogLine) -> bool:
 
 
 def inspect(lines: Sequence[LogLine]) -> Inspection:
-    """Read the last start that the log holds."""
+    """Read the last start that the log holds. Several models of one deployment stand apart in ``stages``."""
     lines = _last_start(lines)
+    stages = by_stage(lines)
+    several = len(stages) > 2
+    sheet, warned = _facts(stages[None] if several else lines)
+    if several:
+        own = {stage: _facts(said)[0].facts for stage, said in stages.items() if stage is not None}
+        sheet.put("stages", {stage: own[stage] for stage in sorted(own, key=int)})
+    found = hints.hints(lines, sheet.facts)
+    if found:
+        sheet.put("hints", [code for code, _ in found], next((line for _, line in found if line), None))
+    warned += [Problem(code, line.shown) for code, line in hints.warnings(lines)]
+    return Inspection("startup_log", "vllm", _version(lines), sheet.facts, problems(lines), tuple(warned), sheet.lines)
+
+
+def _facts(lines: Sequence[LogLine]) -> tuple[FactSheet, list[Problem]]:
+    """Return the facts of one model, and what does not fit together among them."""
     crew, sheet = read_crew(lines), FactSheet()
     _put_settings(sheet, lines)
     _put_crew(sheet, crew)
@@ -56,14 +72,8 @@ def inspect(lines: Sequence[LogLine]) -> Inspection:
     _put_console(sheet, lines)
     if not crew.sizes_seen():
         sheet.put_bytes_per_token()
-    found = hints.hints(lines, sheet.facts)
-    if found:
-        sheet.put("hints", [code for code, _ in found], next((line for _, line in found if line), None))
     warned = [Problem(code) for code in inconsistent]
-    warned += [Problem("max_num_seqs_below_max_concurrency")] if scheduler_is_the_limit(sheet) else []
-    warned += [Problem(code, line.shown) for code, line in hints.warnings(lines)]
-    version = _version(lines)
-    return Inspection("startup_log", "vllm", version, sheet.facts, problems(lines), tuple(warned), sheet.lines)
+    return sheet, warned + ([Problem("max_num_seqs_below_max_concurrency")] if scheduler_is_the_limit(sheet) else [])
 
 
 def _last_start(lines: Sequence[LogLine]) -> Sequence[LogLine]:

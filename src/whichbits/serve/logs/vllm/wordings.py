@@ -122,7 +122,7 @@ SAID = (
     wording("attention block size", r"Setting attention block size to (?P<attention_block_size>\d+) tokens to ensure"),
     wording("Checkpoint size:", f"Checkpoint size: {_gib('checkpoint_size_gib')}"),
     wording("device_name=", r"device_name=(?P<device_name>[^,\s]+?)(?:,|\.json)"),
-    wording("MoE backend", r"Using '?(?P<moe_backend>[\w-]+)'? (?P<moe_quant>\w+) MoE backend"),
+    wording("MoE backend", r"Using '?(?P<moe_backend>[\w-]+(?: [\w-]+)?)'? (?P<moe_quant>\w+) MoE backend"),
     wording(" kernels for ", r"Using (?P<moe_backend>\w+) kernels for (?P<moe_quant>\w+?)MoEMethod"),
     wording(" MoE", r"Using (?P<moe_backend>\w+) backend for (?P<moe_quant>\w+) MoE"),
     wording("FlashAttention version", r"Using FlashAttention version (?P<flash_attention_version>\d)"),
