@@ -33,7 +33,7 @@ def inspect(*files: Path, json: Annotated[bool, Parameter(negative=())] = False)
     if not files:
         raise BadInput("no_file", "No file was given.", why="inspect reads files.", fix="Name one or more files.")
     for file in files:
-        inspection = _recognised(file)
+        inspection = recognised(file)
         if json:
             print(json_text.dumps(_as_json(inspection), ensure_ascii=False))
         else:
@@ -41,7 +41,7 @@ def inspect(*files: Path, json: Annotated[bool, Parameter(negative=())] = False)
     return 0
 
 
-def _recognised(file: Path) -> Inspection:
+def recognised(file: Path) -> Inspection:
     text = _text(file)
     for place in _RECOGNISERS:
         module, _, function = place.partition(":")

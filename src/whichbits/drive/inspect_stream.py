@@ -136,11 +136,11 @@ def _api(chunks: list[Payload]) -> str | None:
 
 def _texts(chunks: list[Payload]) -> dict[int, str]:
     """Return the visible text of each choice by its index; reasoning and tool calls are no text."""
-    texts: defaultdict[int, str] = defaultdict(str)
+    texts: defaultdict[int, list[str]] = defaultdict(list)
     for chunk in chunks:
         for choice in chunk.all_choices:
-            texts[choice.index or 0] += choice.text or (choice.delta.content if choice.delta else None) or ""
-    return texts
+            texts[choice.index or 0].append(choice.text or (choice.delta.content if choice.delta else None) or "")
+    return {index: "".join(pieces) for index, pieces in texts.items()}
 
 
 def _has_content(chunk: Payload) -> bool:

@@ -79,8 +79,8 @@ def recognise(name: str, text: str) -> Inspection | None:
     if in_shape < max(1, _PARTLY * (len(lines) - 1)):
         return None
     for prefix, (engine, facts_of) in _ENGINES.items():
-        scrape = _scrape(text, prefix)
-        if scrape.names:
+        scrape = _scrape(text, prefix) if prefix in text else None
+        if scrape and scrape.names:
             facts = {fact: value for fact, value in facts_of(scrape).items() if _is_known(value)}
             return Inspection("metrics", _name(engine, scrape), None, facts, (), _warnings(scrape, facts))
     if in_shape < _MOSTLY * (len(lines) - 1):

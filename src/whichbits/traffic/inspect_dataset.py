@@ -5,8 +5,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from whichbits.record.inspection import Inspection, Problem
 from whichbits.record.json_records import JsonRecords, read_json_records
 from whichbits.traffic.conversations import Exchanged, first_exchange, turns_of
@@ -117,6 +115,8 @@ def _spread(name: str, sizes: Sequence[int]) -> Facts:
     """Return the sum, mean, median and p99 (linear interpolation) of ``sizes``; None where there are none."""
     if not sizes:
         return dict.fromkeys((f"total_{name}", f"mean_{name}", f"median_{name}", f"p99_{name}"))
+    import numpy as np  # only here, so that no other kind of file waits for it
+
     total = sum(sizes)
     median, p99 = np.percentile(sizes, (50, 99))
     return {

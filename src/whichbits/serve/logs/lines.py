@@ -44,6 +44,9 @@ _WRITER = re.compile(r"\((?P<name>[A-Za-z][^()]*?) pid=(?P<pid>\d{1,10})(?:, ?ip
 _STAGE_PROCESS = re.compile(r"StageEngineCoreProc_stage(\d{1,4})\b")
 _LONGEST_PREFIX = 300
 _REPEATED = re.compile(r"\s*\[repeated \d+x across cluster\].*$")
+_ACCESS = re.compile(r'INFO:\s+[\w.:\[\]-]+ - "(?:GET|POST|HEAD|OPTIONS|DELETE|PUT) [^"]*" \d')
+"""Uvicorn's line for each request: most of an old log, and no word of the engine's."""
+
 _MOST_CONTINUATIONS = 60
 _MOST_WRAPPED = 3
 
@@ -87,6 +90,11 @@ class LogLine:
         parts = (self.text, *self.continuation[:_MOST_WRAPPED])
         return (self.text, " ".join(parts), "".join(parts))
 
+    @property
+    def whole(self) -> str:
+        """All readings, to look for a piece of one of them."""
+        return "\n".join(self.readings) if self.continuation else self.text
+
     def unwrapped(self) -> str:
         """Return the line with all that may belong to it, joined as a terminal breaks lines."""
         return "".join((self.text, *self.continuation))
@@ -95,14 +103,14 @@ class LogLine:
 def read_lines(text: str) -> tuple[LogLine, ...]:
     """Return the lines that say something, in order."""
     raw = _BREAK.split(_COLOUR.sub("", text))
-    lines = [line for part in raw[:-1] if (line := _line(part))]
+    lines = [line for part in raw[:-1] if not _ACCESS.search(part) and (line := _line(part))]
     if last := _line(raw[-1]):
         lines.append(replace(last, cut=True))
     return tuple(_with_continuations(lines))
 
 
 def _line(raw: str) -> LogLine | None:
-    text, writers, stage = _peeled(_REPEATED.sub("", raw))
+    text, writers, stage = _peeled(_REPEATED.sub("", raw) if "across cluster]" in raw else raw)
     if text.startswith("{") and (record := _json_record(text)):
         return replace(record, writers=(*writers, *record.writers))
     head = _head(text)

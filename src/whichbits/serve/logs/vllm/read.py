@@ -10,6 +10,7 @@ from whichbits.serve.logs.lines import LogLine
 from whichbits.serve.logs.reading import BYTES_PER_GIB, FactSheet, Reading, read, search
 from whichbits.serve.logs.vllm import wordings
 from whichbits.serve.logs.vllm.attention import attention_backend
+from whichbits.serve.logs.vllm.console import apart, put_console
 from whichbits.serve.logs.vllm.crew import Crew, read_crew
 from whichbits.serve.logs.vllm.failures import problems
 from whichbits.serve.logs.vllm.pools import put_pool_facts, scheduler_is_the_limit
@@ -45,10 +46,11 @@ def may_have_written(line: LogLine) -> bool:
 
 def inspect(lines: Sequence[LogLine]) -> Inspection:
     """Read the last start that the log holds. Several models of one deployment stand apart in ``stages``."""
-    lines = _last_start(lines)
+    console, lines = apart(_last_start(lines))
     stages = by_stage(lines)
     several = len(stages) > 2
     sheet, warned = _facts(stages[None] if several else lines)
+    put_console(sheet, console)
     if several:
         own = {stage: _facts(said)[0].facts for stage, said in stages.items() if stage is not None}
         sheet.put("stages", {stage: own[stage] for stage in sorted(own, key=int)})
@@ -69,7 +71,6 @@ def _facts(lines: Sequence[LogLine]) -> tuple[FactSheet, list[Problem]]:
     inconsistent = put_pool_facts(sheet, read(wordings.POOL, lines), crew)
     sheet.put_first(read(wordings.ENGINE, lines))
     _put_kernels(sheet, lines)
-    _put_console(sheet, lines)
     if not crew.sizes_seen():
         sheet.put_bytes_per_token()
     warned = [Problem(code) for code in inconsistent]
@@ -177,14 +178,3 @@ def _put_kernels(sheet: FactSheet, lines: Sequence[LogLine]) -> None:
         if found := search(wordings.GRAPH_COUNTS, line):
             counts = _GRAPH_COUNT.findall(found["counts"])
             sheet.put("cudagraph_counts", {mode: int(count) for mode, count in counts}, line)
-
-
-def _put_console(sheet: FactSheet, lines: Sequence[LogLine]) -> None:
-    readings = list(read(wordings.CONSOLE, lines))
-    for name, fact in (("prompt_tps", "peak_logged_prompt_tps"), ("generation_tps", "peak_logged_generation_tps")):
-        if said := [reading for reading in readings if reading.name == name]:
-            peak = max(said, key=lambda reading: reading.value)
-            sheet.put(fact, peak.value, peak.line)
-    rates = [reading for reading in readings if reading.name == "prefix_hit_rate_percent"]
-    if rates:
-        sheet.put("last_prefix_hit_rate_percent", rates[-1].value, rates[-1].line)
