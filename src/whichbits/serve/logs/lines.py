@@ -17,7 +17,6 @@ _BREAK = re.compile(r"\r\n|\n|\r")
 _PREFIX = re.compile(
     r"""\s*+ (?:
       \( (?P<name>[A-Za-z][^()]*?) \s pid=(?P<pid>\d{1,10}) (?:,\s*ip=[^()]*)?+ \)              # vLLM, Ray
-    | [^|%]{0,200}? \b\d{1,3}% (?:\ Completed)?+ \ ?\| (?:[^|]*\|)?+ \s*\d+/\d+ \s \[[^\]]*\]  # a progress bar
     | [\w.-]{1,80}+ \s*+ \| (?=\s)                                                          # docker compose
     | \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d (?:[.,]\d+)?+ (?:Z|[+-]\d\d:?\d\d)
       (?:\s(?:stdout|stderr)\s[FP] | \s[\w.-]++\s[\w./@-]++\[\d+\]:)?+ (?=\s)                 # kubectl, docker, journald
@@ -28,6 +27,7 @@ _PREFIX = re.compile(
     )""",
     re.VERBOSE,
 )
+_BAR = re.compile(r"[^|%]{0,200}?\b\d{1,3}%(?: Completed)?+ ?\|(?:[^|]*\|)?+\s*\d+/\d+\s\[[^\]]*\]")
 _TIME = r"\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d+)?"
 _VLLM = r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL){} \[?[\w./-]+\.py:\d+\] ?"
 _SGLANG = rf"\[(?:(?:\d{{4}}-)?{_TIME}|\d\d:\d\d:\d\d)(?P<rank>(?: [A-Z]+\d+)*)\] ?"
@@ -133,7 +133,10 @@ def _head(text: str) -> re.Match[str] | None:
 def _peeled(text: str) -> tuple[str, tuple[Writer, ...], str | None]:
     """Return what stands behind the prefixes, the processes that they name, and the stage."""
     writers, stage = [], None
-    while found := _PREFIX.match(text):
+    while found := _PREFIX.match(text) or (_BAR.match(text) if "%" in text and "|" in text else None):
+        if found.re is _BAR:
+            text = text[found.end() :]
+            continue
         if found["name"]:
             writers.append(Writer(found["name"], int(found["pid"])))
             process = _STAGE_PROCESS.match(found["name"])

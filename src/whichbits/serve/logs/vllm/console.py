@@ -1,17 +1,18 @@
 """What a running vLLM server prints again and again: its statistics, and each request that it takes."""
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from whichbits.serve.logs.lines import LogLine
-from whichbits.serve.logs.reading import FactSheet, read
+from whichbits.serve.logs.reading import FactSheet, Wording, search
 from whichbits.serve.logs.vllm.wordings import CONSOLE
 
 _STATISTICS = ("Avg prompt throughput", "Avg generation throughput", "Prefix cache hit rate")
 _REQUESTS = ("Received request ", "Added request ", "Finished request ", "Aborted request ")
 """A request's line may hold its prompt, whose words are not the engine's."""
 
-_PEAKS = {"prompt_tps": "peak_logged_prompt_tps", "generation_tps": "peak_logged_generation_tps"}
+_FACTS = ("peak_logged_prompt_tps", "peak_logged_generation_tps", "last_prefix_hit_rate_percent")
 _NAME_LENGTH = len("Engine 000: ")
 
 
@@ -34,11 +35,16 @@ def apart(lines: Sequence[LogLine]) -> tuple[list[LogLine], list[LogLine]]:
 
 def put_console(sheet: FactSheet, console: Sequence[LogLine]) -> None:
     """Put the greatest rates, and the last share of cache hits."""
-    readings = list(read(CONSOLE, console))
-    for name, fact in _PEAKS.items():
-        if said := [reading for reading in readings if reading.name == name]:
-            peak = max(said, key=lambda reading: reading.value)
-            sheet.put(fact, peak.value, peak.line)
-    rates = [reading for reading in readings if reading.name == "prefix_hit_rate_percent"]
-    if rates:
-        sheet.put("last_prefix_hit_rate_percent", rates[-1].value, rates[-1].line)
+    rates = {name: [*_rates(known, console)] for name, known in zip(_FACTS, CONSOLE, strict=True)}
+    for name, said in rates.items():
+        if said:
+            rate, line = said[-1] if name.startswith("last") else max(said, key=lambda found: found[0])
+            sheet.put(name, rate, line)
+
+
+def _rates(known: Wording, console: Sequence[LogLine]) -> Iterator[tuple[float, LogLine]]:
+    """Yield the one number of each line; a server's log holds tens of thousands of them."""
+    for line in console:
+        if found := search(known, line):
+            with contextlib.suppress(ValueError):
+                yield float(found[1]), line
