@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from whichbits.cli.inspect import recognised
+from whichbits.cli.inspected import inspected
 
 MEGABYTE = 1_000_000
 
@@ -82,9 +82,9 @@ def measure(make: Callable[[int], str], size: int, folder: Path) -> tuple[float,
     """Return MB/s of the reader alone, and the seconds of the command on a file of the same size."""
     path = folder / "file"
     path.write_text(make(size), encoding="utf-8")
-    recognised(path)  # imports
+    inspected(path)  # imports
     begun = time.perf_counter()
-    recognised(path)
+    inspected(path)
     alone_s = time.perf_counter() - begun
     begun = time.perf_counter()
     command = [sys.executable, "-c", "from whichbits.cli import main; main()", "inspect", "--json", str(path)]

@@ -39,7 +39,7 @@ INFO:     Application startup complete.
         """\
 INFO 04-12 08:21:00 [llm_engine.py:241] Initializing a V0 LLM engine (v0.8.5) with config: model='org/m', \
 dtype=torch.bfloat16, max_seq_len=8192, tensor_parallel_size=2, quantization=gptq_marlin, enforce_eager=True, \
-kv_cache_dtype=fp8, enable_prefix_caching=None, chunked_prefill_enabled=False, use_cached_outputs=True, 
+kv_cache_dtype=fp8, enable_prefix_caching=None, chunked_prefill_enabled=False, use_cached_outputs=True,
 (VllmWorkerProcess pid=21) INFO 04-12 08:21:19 [worker.py:267] Memory profiling takes 17.50 seconds
 (VllmWorkerProcess pid=21) INFO 04-12 08:21:19 [worker.py:267] the current vLLM instance can use total_gpu_memory \
 (24.00GiB) x gpu_memory_utilization (0.90) = 21.60GiB

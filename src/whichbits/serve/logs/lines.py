@@ -19,8 +19,8 @@ _PREFIX = re.compile(
       \( (?P<name>[A-Za-z][^()]*?) \s pid=(?P<pid>\d{1,10}) (?:,\s*ip=[^()]*)?+ \)              # vLLM, Ray
     | [\w.-]{1,80}+ \s*+ \| (?=\s)                                                          # docker compose
     | \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d (?:[.,]\d+)?+ (?:Z|[+-]\d\d:?\d\d)
-      (?:\s(?:stdout|stderr)\s[FP] | \s[\w.-]++\s[\w./@-]++\[\d+\]:)?+ (?=\s)                 # kubectl, docker, journald
-    | [A-Z][a-z]{2} \s[\s\d]\d \s \d\d:\d\d:\d\d \s [\w.-]++ \s [\w./@-]++ \[\d+\]:          # journald, syslog
+      (?:\s(?:stdout|stderr)\s[FP] | \s[\w.-]++\s[\w./@-]++\[\d+\]:)?+ (?=\s)  # kubectl, journald
+    | [A-Z][a-z]{2} \s[\s\d]\d \s \d\d:\d\d:\d\d \s [\w.-]++ \s [\w./@-]++ \[\d+\]:          # syslog
     | \[rank\d+\]: | \[gpu(?:_id)?=\d+\](?=\s) | \[\d+,\d+\]<std(?:out|err)>: | \[\d+\](?=\s) | >(?=\s)
     | \[Stage-(?P<stage>\d{1,4})\](?=\s)                                                     # vLLM-Omni
     | \[(?:pod|container)/[^\]]{1,200}\](?=\s) | \d{1,4}:(?=\s) | [│┃](?=\s)                # kubectl, srun -l, a frame
@@ -125,7 +125,7 @@ def _line(raw: str) -> LogLine | None:
 
 def _head(text: str) -> re.Match[str] | None:
     at_start = next((found for shape in _HEADS if (found := shape.match(text))), None)
-    if at_start or ".py:" not in text[:_LONGEST_PREFIX] and "[" not in text[:_LONGEST_PREFIX]:
+    if at_start or (".py:" not in text[:_LONGEST_PREFIX] and "[" not in text[:_LONGEST_PREFIX]):
         return at_start
     return next((found for shape in _HEADS_ANYWHERE if (found := shape.search(text, 0, _LONGEST_PREFIX))), None)
 

@@ -145,7 +145,9 @@ KERNEL = (
 
 CONSOLE = (
     wording("Avg prompt throughput", r"Avg prompt throughput: (?P<peak_logged_prompt_tps>\d[\d.]*) tokens/s"),
-    wording("Avg generation throughput", r"Avg generation throughput: (?P<peak_logged_generation_tps>\d[\d.]*) tokens/s"),
+    wording(
+        "Avg generation throughput", r"Avg generation throughput: (?P<peak_logged_generation_tps>\d[\d.]*) tokens/s"
+    ),
     wording("Prefix cache hit rate", r"Prefix cache hit rate: (?:GPU: )?(?P<last_prefix_hit_rate_percent>\d[\d.]*)%"),
 )
 """The line of statistics that a running server prints every ten seconds."""

@@ -20,7 +20,8 @@ def put_worker_facts(sheet: FactSheet, readings: Iterable[Reading], crew: Crew) 
     Of a time that several took, the maximum is always there: the engine waits for the slowest.
 
     A worker that says a figure twice means the second one (the first is a trial); of a time it means the longer
-    one (the other is a drafter's). The same line that arrives by two ways is one. ``ranks`` holds the figures of each rank.
+    one (the other is a drafter's). The same line that arrives by two ways is one. ``ranks`` holds the figures of
+    each rank.
     """
     for name, figures in _by_name(readings, crew).items():
         _put_figure(sheet, name, figures, named=any(crew.label_of(key) is not None for key in figures))
