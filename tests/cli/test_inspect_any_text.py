@@ -14,31 +14,61 @@ from whichbits.cli import exit_code
 from whichbits.cli.inspected import inspected
 
 VALID = (
-    "INFO 02-03 04:05:06 [kv_cache_utils.py:9] GPU KV cache size: 77,312 tokens\n"
-    "(Worker_TP0 pid=7) INFO 02-03 04:05:06 [x.py:9] Model loading took 5.25 GiB and 7.5 seconds\n"
-    "INFO 02-03 04:05:06 [core.py:9] Initializing a V1 LLM engine (v0.9.2) with config: model='m', dtype=torch.half,\n"
-    "INFO 02-03 04:05:06 [api.py:9] non-default args: {'model': 'm', 'max_num_seqs': 8}\n"
-    "(APIServer pid=1) INFO 02-03 04:05:06 [loggers.py:1] Engine 000: Avg prompt throughput: 1.5 tokens/s\n"
-    "[2026-02-03 04:05:06 TP0] KV Cache is allocated. #tokens: 490, K size: 2.50 GB, V size: 2.25 GB\n"
-    "[2026-02-03 04:05:06] server_args=ServerArgs(model_path='org/m', tp_size=2, disable_radix_cache=True)\n",
-    "2026-02-03T04:05:06.1Z  INFO text_generation_launcher: Args { model_id: \"m\", num_shard: Some(2), }\n"
-    "[TensorRT-LLM][INFO] Using 10718 tokens in paged KV cache.\n"
-    "llama_kv_cache: size =  112.00 MiB (  8192 cells,  28 layers,  4/4 seqs), K (q8_0):   56.00 MiB\n"
-    "prompt eval time =     109.50 ms /    11 tokens (   10.00 ms per token,   100.00 tokens per second)\n",
-    "# HELP vllm:prompt_tokens_total n\n# TYPE vllm:prompt_tokens_total counter\n"
-    'vllm:prompt_tokens_total{engine="0"} 9.0\nvllm:cache_config_info{block_size="16",num_gpu_blocks="9"} 1.0\n'
-    'vllm:time_to_first_token_seconds_bucket{le="+Inf"} 3\n',
-    '{"duration": 2.0, "completed": 4, "request_throughput": 2.0, "request_rate": "inf", "mean_ttft_ms": NaN, "e": 1e9}',
-    "============ Serving Benchmark Result ============\nSuccessful requests:   4\nMean TTFT (ms):  2.5\n"
-    "==================================================\n",
-    'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"a"},"finish_reason":"stop"}],'
-    '"usage":{"prompt_tokens":1,"completion_tokens":1}}\n\ndata: [DONE]\n\n: comment\n',
-    'HTTP/1.1 400 Bad Request\ncontent-type: application/json\n\n{"error":{"message":"no","code":400}}\n',
+    """\
+INFO 02-03 04:05:06 [kv_cache_utils.py:9] GPU KV cache size: 77,312 tokens
+(Worker_TP0 pid=7) INFO 02-03 04:05:06 [x.py:9] Model loading took 5.25 GiB and 7.5 seconds
+INFO 02-03 04:05:06 [core.py:9] Initializing a V1 LLM engine (v0.9.2) with config: model='m', dtype=torch.half,
+INFO 02-03 04:05:06 [api.py:9] non-default args: {'model': 'm', 'max_num_seqs': 8}
+(APIServer pid=1) INFO 02-03 04:05:06 [loggers.py:1] Engine 000: Avg prompt throughput: 1.5 tokens/s
+[2026-02-03 04:05:06 TP0] KV Cache is allocated. #tokens: 490, K size: 2.50 GB, V size: 2.25 GB
+[2026-02-03 04:05:06] server_args=ServerArgs(model_path='org/m', tp_size=2, disable_radix_cache=True)
+""",
+    """\
+2026-02-03T04:05:06.1Z  INFO text_generation_launcher: Args { model_id: "m", num_shard: Some(2), }
+[TensorRT-LLM][INFO] Using 10718 tokens in paged KV cache.
+llama_kv_cache: size =  112.00 MiB (  8192 cells,  28 layers,  4/4 seqs), K (q8_0):   56.00 MiB
+prompt eval time =     109.50 ms /    11 tokens (   10.00 ms per token,   100.00 tokens per second)
+""",
+    """\
+# HELP vllm:prompt_tokens_total n
+# TYPE vllm:prompt_tokens_total counter
+vllm:prompt_tokens_total{engine="0"} 9.0
+vllm:cache_config_info{block_size="16",num_gpu_blocks="9"} 1.0
+vllm:time_to_first_token_seconds_bucket{le="+Inf"} 3
+""",
+    '{"duration": 2.0, "completed": 4, "request_throughput": 2.0, "request_rate": "inf", "mean_ttft_ms": NaN, "e": 1}',
+    """\
+============ Serving Benchmark Result ============
+Successful requests:   4
+Mean TTFT (ms):  2.5
+==================================================
+""",
+    """\
+data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"a"},"finish_reason":"stop"}],"usage":{"x":1}}
+
+data: [DONE]
+
+: comment
+""",
+    """\
+HTTP/1.1 400 Bad Request
+content-type: application/json
+
+{"error":{"message":"no","code":400}}
+""",
     '[{"id":"a","conversations":[{"from":"human","value":"hi"},{"from":"gpt","value":"yes"}]}]',
-    '{"prompt": "why", "output": 3}\n{"timestamp": 0, "input_length": 5, "output_length": 6, "hash_ids": [1]}\n',
-    "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n5,GPT,10,20,30,api\n",
-    '{"arm":"a","replica":"0","cell":1,"phase":"before","time_ns":1,"text":"vllm:prompt_tokens_total 1.0\\n"}\n',
-)  # fmt: skip
+    """\
+{"prompt": "why", "output": 3}
+{"timestamp": 0, "input_length": 5, "output_length": 6, "hash_ids": [1]}
+""",
+    """\
+Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type
+5,GPT,10,20,30,api
+""",
+    """\
+{"arm":"a","replica":"0","cell":1,"phase":"before","time_ns":1,"text":"vllm:prompt_tokens_total 1.0\\n"}
+""",
+)
 ODD = (
     "\x00", "\ud800", "\ufeff", "\r", "\x1b[", "\x1b]0;", "NaN", "Infinity", "-Infinity", "1e999", "9" * 30, "9" * 5000,
     "[" * 3000, '{"a":' * 3000, '"', "'", "\\u0000", "\\ud800", "null", "true", "{}", "[]", "-1", "0", "1.2.3", ",,",
@@ -73,13 +103,13 @@ def check(path: Path, content: bytes) -> None:
     assert exit_code(["inspect", str(path)]) == expected
 
 
-@bounded(max_examples=60)
+@bounded(max_examples=30)
 @given(content=st.binary(max_size=300))
 def test_any_bytes(tmp_path: Path, content: bytes) -> None:
     check(tmp_path / "file", content)
 
 
-@bounded(max_examples=100)
+@bounded(max_examples=60)
 @given(text=st.one_of(spliced, broken.map("".join), damaged()), name=st.sampled_from(["file", "file.sse", "a.json"]))
 def test_any_text(tmp_path: Path, text: str, name: str) -> None:
     check(tmp_path / name, text.encode(errors="surrogatepass"))
@@ -113,6 +143,5 @@ LONG: dict[str, Callable[[int], str]] = {
 def test_a_long_line_is_read_in_time_that_grows_with_it(
     tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    check(tmp_path / "file", LONG[kind](1_000_000).encode())
-    for line in capsys.readouterr().out.splitlines()[:1]:
-        assert line.startswith("{") and json.loads(line)["kind"] is None or line
+    check(tmp_path / "file", LONG[kind](60_000).encode())
+    assert json.loads(capsys.readouterr().out.splitlines()[0]).keys() >= {"kind", "facts", "errors"}

@@ -16,7 +16,7 @@ _TAKERS = (
 )
 _KV = ("kv_cache_memory_gib", "kv_cache_memory_gib_per_gpu", "kv_cache_memory_gib_min")
 _WHOLE = (("requested_memory_gib", "granted"), ("total_memory_gib", "in all"), ("total_gpu_memory_gib", "in all"))
-_CAPS = {"max_num_seqs": "--max-num-seqs", "slots": "the slots"}
+_CAPS = {"max_num_seqs": "--max-num-seqs", "slots": "the number of slots"}
 
 
 def answers(facts: Facts) -> tuple[str, ...]:

@@ -20,11 +20,12 @@ _TOPICS = (
 )  # fmt: skip
 _SHAPES = tuple((topic, re.compile(names)) for topic, names in _TOPICS)
 _OTHER = "other"
+_ORDER = (*(topic for topic, _ in _SHAPES), _OTHER)
 
 
 def by_topic(facts: Iterable[tuple[str, Any]]) -> dict[str, list[tuple[str, Any]]]:
     """Return the facts of each topic in the facts' own order; topics without facts are left out."""
-    topics: dict[str, list[tuple[str, Any]]] = {topic: [] for topic, _ in _SHAPES} | {_OTHER: []}
+    topics: dict[str, list[tuple[str, Any]]] = {topic: [] for topic in _ORDER}
     for name, value in facts:
         topics[_topic(name)].append((name, value))
     return {topic: found for topic, found in topics.items() if found}

@@ -78,5 +78,5 @@ _OF_SPEED = {
     "figure; the tokens that it implies are given.",
 }
 
-MEANINGS: Mapping[str, str] = {**OF_REQUESTS, **_OF_STARTS, **_OF_FILES, **_OF_BENCHMARKS, **_OF_SPEED}
+MEANINGS: Mapping[str, str] = {**dict(OF_REQUESTS.items()), **_OF_STARTS, **_OF_FILES, **_OF_BENCHMARKS, **_OF_SPEED}
 """By code. Every code that a reader of files gives is here."""
