@@ -35,7 +35,8 @@ def fit(facts: Mapping[str, Any], mean_tokens: float, *, engine: str | None) -> 
 
 
 def _engines(facts: Mapping[str, Any]) -> int:
-    known = (facts.get("data_parallel_size"), facts.get("data_parallel_size_seen"), 1)
+    seen = len(facts.get("dp_ranks_seen") or ())
+    known = (facts.get("data_parallel_size"), facts.get("data_parallel_size_seen"), seen, 1)
     return next(size for size in known if isinstance(size, int) and size > 0)
 
 

@@ -34,7 +34,11 @@ _HINTS = (
     wording("padding layers, may waste", hint="hybrid_model"),
 )
 _WARNINGS = (
-    wording("Using default MoE config", warning="untuned_moe_kernel"),
+    wording(
+        "MoE",
+        r"Using default MoE(?: kernel)? config|MoE kernel config.*might be sub-optimal",
+        warning="untuned_moe_kernel",
+    ),
     wording(
         "Block INT8 kernel config", "Using default W8A8 Block INT8 kernel config", warning="untuned_int8_block_kernel"
     ),

@@ -30,7 +30,7 @@ _PREFIX = re.compile(
 _BAR = re.compile(r"[^|%]{0,200}?\b\d{1,3}%(?: Completed)?+ ?\|(?:[^|]*\|)?+\s*\d+/\d+\s\[[^\]]*\]")
 _TIME = r"\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d+)?"
 _VLLM = r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL){} \[?[\w./-]+\.py:\d+\] ?"
-_SGLANG = rf"\[(?:(?:\d{{4}}-)?{_TIME}|\d\d:\d\d:\d\d)(?P<rank>(?: [A-Z]+\d+)*)\] ?"
+_SGLANG = rf"\[(?:(?:\d{{4}}-)?{_TIME}|\d\d:\d\d:\d\d)(?P<rank>(?: [A-Z][\w.]*)*)\] ?"
 _HEADS = (
     # vLLM: a bracket around the file came with 0.8; who pastes a log may have cut the time off
     re.compile(_VLLM.format(rf"(?: {_TIME})?")),

@@ -28,6 +28,7 @@ _TIMINGS = (
 )
 _SAID = (
     wording("build: ", r"\bbuild: (?P<build>\d+) \("),
+    wording("build info", r"build info \|.*\bbuild=(?P<build>\d+)"),
     wording("loaded meta data with", r"loaded meta data with .* from (?P<model>\S+) \(version"),
     wording(" arch ", r"\barch +=\s*(?P<architecture>\S+)"),
     wording("general.architecture", r"general\.architecture str +=\s*(?P<architecture>\S+)"),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from whichbits.record.inspection import Inspection, Problem
-from whichbits.serve.logs import embedded, llamacpp, sglang, tensorrt_llm, tgi
+from whichbits.serve.logs import embedded, llamacpp, lmdeploy, sglang, tensorrt_llm, tgi
 from whichbits.serve.logs.lines import LogLine, read_lines
 from whichbits.serve.logs.vllm import read as vllm
 
@@ -24,6 +24,7 @@ _FAMILIES = {
     "sglang": Family(sglang.claims, sglang.inspect),
     "tgi": Family(tgi.claims, tgi.inspect),
     "tensorrt-llm": Family(tensorrt_llm.claims, tensorrt_llm.inspect),
+    "lmdeploy": Family(lmdeploy.claims, lmdeploy.inspect),
     "llama.cpp": Family(llamacpp.claims, llamacpp.inspect),
 }
 _ROUTINE = re.compile(r"Avg (?:prompt|generation) throughput|(?:Decode|Prefill) batch[.,]|(?:Received|Added) request ")
