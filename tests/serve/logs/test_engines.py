@@ -142,3 +142,49 @@ def test_the_embedded_engine_reads_what_it_wrote(capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize("text", ["", "a word\n", "time,tokens\n1,2\n", '{"duration": 1.0}', "data: {}\n\n"])
 def test_what_no_engine_wrote_is_not_recognised(text: str) -> None:
     assert recognise("vllm.log", text) is None
+
+
+def test_lmdeploy() -> None:
+    lmdeploy = read(
+        "2025-09-09 09:54:12,461 - lmdeploy - INFO - async_engine.py:285 - updated backend_config="
+        "TurbomindEngineConfig(dtype='auto', model_format='mxfp4', tp=2, session_len=8192, max_batch_size=128, "
+        "cache_block_seq_len=64, enable_prefix_caching=True, quant_policy=4)\n"
+        "[TM][INFO] [BlockManager] max_block_count = 100\n"
+        "INFO:     Application startup complete.\n"
+    )
+
+    assert lmdeploy.engine == "lmdeploy"
+    assert lmdeploy.facts == {
+        "quantization": "mxfp4", "tensor_parallel_size": 2, "max_model_len": 8192, "max_num_seqs": 128,
+        "block_size": 64, "enable_prefix_caching": True, "gpu_blocks": 100, "kv_cache_tokens_derived": 6400,
+        "ready": True,
+    }  # fmt: skip
+
+
+def test_old_tensorrt_llm_prints_bytes() -> None:
+    facts = read(
+        "[TensorRT-LLM][INFO] Memory usage when calculating max tokens in paged kv cache: total: 39.5 GiB, "
+        "available: 21.5 GiB\n"
+        "[TensorRT-LLM][INFO] Allocate 2147483648 bytes for k/v cache. \n"
+        "[TensorRT-LLM][INFO] Using 8192 tokens in paged KV cache.\n"
+    ).facts
+
+    assert facts == {
+        "total_memory_gib": 39.5, "free_memory_gib": 21.5, "kv_cache_memory_gib": 2.0, "kv_cache_tokens": 8192,
+        "kv_bytes_per_token_derived": 262144,
+    }  # fmt: skip
+
+
+def test_sglang_on_other_devices_and_with_other_clocks() -> None:
+    facts = read(
+        "[04:05:07 TP0] Load weight end. type=LlamaForCausalLM, dtype=torch.bfloat16, mem usage=7.50 GB.\n"
+        "[2026-02-03 04:05:08 DisaggregationMode.DECODE TP1] KV Cache is allocated. #tokens: 490, KV size: 2.50 GB\n"
+        "[2026-02-03 04:05:09 TP0] Capture npu graph end. Time elapsed: 5.5 s. mem usage=1.25 GB. avail mem=10.05 GB.\n"
+        "[2026-02-03 04:05:09 TP0] Using MoE kernel config with down_moe=False. Performance might be sub-optimal!\n"
+    )
+
+    assert facts.facts["tp_ranks_seen"] == [0, 1]
+    assert facts.facts["model_memory_gib_per_gpu"] == 7.5
+    assert facts.facts["kv_cache_tokens"] == 490
+    assert facts.facts["cuda_graph_seconds"] == 5.5
+    assert [warning.code for warning in facts.warnings] == ["untuned_moe_kernel"]

@@ -16,13 +16,14 @@ _THROUGHPUT = {
 }
 _LATENCY = frozenset({"avg_latency", "latencies", "percentiles"})
 
+_NUMBER = r"\d+(?:\.\d+)?"
 _RATES = re.compile(
-    r"^.{0,200}?Throughput: (?P<request_throughput>\d+(?:\.\d+)?) requests/s, (?P<total_throughput>\d+(?:\.\d+)?) (?:total )?tokens/s"
-    r"(?:, (?P<output_throughput>\d+(?:\.\d+)?) output tokens/s)?",
+    rf"^.{{0,200}}?Throughput: (?P<request_throughput>{_NUMBER}) requests/s, (?P<total_throughput>{_NUMBER}) "
+    rf"(?:total )?tokens/s(?:, (?P<output_throughput>{_NUMBER}) output tokens/s)?",
     re.MULTILINE,
 )
 _TOTAL = re.compile(r"^.{0,200}?Total num (?P<which>prompt|output) tokens: +(?P<count>\d+)", re.MULTILINE)
-_AVERAGE = re.compile(r"^.{0,200}?Avg latency: (?P<mean>\d+(?:\.\d+)?) seconds", re.MULTILINE)
+_AVERAGE = re.compile(rf"^.{{0,200}}?Avg latency: (?P<mean>{_NUMBER}) seconds", re.MULTILINE)
 _PERCENTILE = re.compile(
     r"^.{0,200}?(?P<rank>\d{1,2})% percentile latency: (?P<seconds>\d+(?:\.\d+)?) seconds", re.MULTILINE
 )

@@ -21,10 +21,12 @@ _HINTS = (
     wording("Block FP8 kernel config", "Using default W8A8 Block FP8 kernel config", hint="untuned_fp8_block_kernel"),
     wording("Marlin kernel with bf16", hint="marlin_bf16_before_sm90_prefer_fp16"),
     wording("caling factor", r"(?i)using KV cache scaling factor 1\.0\b", hint="kv_scale_default_1.0"),
+    wording("uncalibrated q_scale 1.0", hint="kv_scale_default_1.0"),
     wording("efaulting to scaling factors of 1.0", hint="kv_scale_default_1.0"),
     wording(
         "eep",
-        r"(?i)(?=.*deep_?gemm\b)(?=.*\b(?:not supported|unsupported|disabled)\b).*\b(?:platform|GPUs?|Blackwell)\b",
+        r"(?i)(?=.*deep_?gemm\b)(?!.*E8M0)(?=.*\b(?:not supported|not support|unsupported|disabled)\b)"
+        r".*\b(?:platform|GPUs?|Blackwell)\b",
         hint="deepgemm_disabled_platform",
     ),
     wording("is >= mamba page size", hint="hybrid_model"),

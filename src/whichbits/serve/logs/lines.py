@@ -13,7 +13,7 @@ _COLOUR = re.compile(
     |   \x1b (?: \[ [0-?]*+ [ -/]*+ [@-~] | \] [^\x07\x1b]*+ (?:\x07|\x1b\\)?+ | [@-Z\\-_] )""",
     re.VERBOSE,
 )
-_BREAK = re.compile(r"\r\n|\n|\r")
+_BREAK = re.compile(r"(?:\^M)?(?:\r\n|\n)|\r")  # also where an editor spelled the CR out
 _PREFIX = re.compile(
     r"""\s*+ (?:
       \( (?P<name>[A-Za-z][^()]*?) \s pid=(?P<pid>\d{1,10}) (?:,\s*ip=[^()]*)?+ \)              # vLLM, Ray
