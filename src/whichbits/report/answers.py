@@ -7,10 +7,11 @@ from whichbits.report.wording import number
 
 Facts = Mapping[str, Any]
 
+_ACTIVATIONS = "activations"
 _TAKERS = (
     ("weights", ("weights_memory_gib", "model_memory_gib", "model_memory_gib_per_gpu", "model_memory_gib_max")),
     ("weights and buffers", ("consumed_memory_gib",)),
-    ("activations", ("activation_peak_gib", "activation_peak_gib_max")),
+    (_ACTIVATIONS, ("activation_peak_gib", "activation_peak_gib_max")),
     ("other than torch", ("non_torch_memory_gib", "non_torch_memory_gib_max")),
     ("CUDA graphs", ("cuda_graph_gib", "cuda_graph_gib_max", "cuda_graph_estimated_gib")),
 )
@@ -37,7 +38,8 @@ def _takers(facts: Facts) -> Iterator[str]:
     for what, names in _TAKERS:
         gib = _first(facts, names)
         if gib is not None:
-            yield f"{what} {number(gib)}"
+            batch = facts.get("max_num_batched_tokens") if what == _ACTIVATIONS else None
+            yield f"{what} {number(gib)}" + (f" (for batches of {batch:,} tokens)" if batch else "")
 
 
 def _concurrency(facts: Facts) -> str | None:

@@ -40,6 +40,8 @@ _OF_BENCHMARKS = {
     "requests_left_out_of_statistics": "The tool leaves requests that failed out of its figures.",
     "prefill_bound": "Most of a request is its prefill, which 4-bit weights do not speed up. Judge prefill and decode "
     "apart, and lower the rate if TTFT is queueing.",
+    "unlimited_rate_ttft_is_queueing": "Requests queue from the first moment: TTFT is mostly waiting. Cap the "
+    "concurrency, or give a rate that the server can hold.",
     "one_token_outputs_no_decode": "There is no decode step in this load: it measures prefill only.",
     "outputs_too_short_for_tpot": "So few tokens make TPOT a matter of single stalls. Median ITL is closer to a decode "
     "step; longer outputs are better.",
@@ -72,6 +74,12 @@ _OF_SPEED = {
     "emulated_kernel": "The format is emulated: weights are unpacked at each step.",
     "marlin_padding": "Weights are padded to fit the kernel's tiles: somewhat slower.",
     "gptq_gemm_kernel_is_buggy": "This GPTQ kernel gives wrong answers in some cases: take another one.",
+    "kv_cache_full_requests_wait": "The KV cache is full and requests queue: TTFT is queueing. Lower the load, or make "
+    "the pool larger.",
+    "requests_preempted": "The KV cache ran out: work was thrown away and done again. Lower the load, or make the pool "
+    "larger.",
+    "slow_all_reduce": "These GPUs have no fast link: with tensor parallelism much of a step may be all-reduce, which "
+    "fewer bits do not shorten.",
     "compiled_during_inference": "A kernel was compiled while a request waited: warm up before measuring.",
     "max_num_seqs_below_max_concurrency": "The scheduler's cap binds first: more KV room admits no more requests.",
     "kv_size_inconsistent_with_concurrency": "The printed size is wrong for this kind of model. Trust the concurrency "

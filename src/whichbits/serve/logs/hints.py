@@ -51,6 +51,8 @@ _WARNINGS = (
     wording("dequantize weights on the fly", warning="emulated_kernel"),
     wording("requires thread-tile padding", warning="marlin_padding"),
     wording("4-bit gptq_gemm kernel for GPTQ is buggy", warning="gptq_gemm_kernel_is_buggy"),
+    wording("is preempted by PreemptionMode", warning="requests_preempted"),
+    wording("llreduce is disabled because", r"(?i)custom allreduce is disabled because", warning="slow_all_reduce"),
     wording("JIT compilation during inference", warning="compiled_during_inference"),
 )
 

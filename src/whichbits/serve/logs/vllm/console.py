@@ -6,13 +6,14 @@ from typing import Any
 
 from whichbits.serve.logs.lines import LogLine
 from whichbits.serve.logs.reading import FactSheet, Wording, search
-from whichbits.serve.logs.vllm.wordings import CONSOLE
+from whichbits.serve.logs.vllm.wordings import CONSOLE, LOAD
 
 _STATISTICS = ("Avg prompt throughput", "Avg generation throughput", "Prefix cache hit rate")
 _REQUESTS = ("Received request ", "Added request ", "Finished request ", "Aborted request ")
 """A request's line may hold its prompt, whose words are not the engine's."""
 
 _FACTS = ("peak_logged_prompt_tps", "peak_logged_generation_tps", "last_prefix_hit_rate_percent")
+_FULL_PERCENT = 95
 _NAME_LENGTH = len("Engine 000: ")
 
 
@@ -40,6 +41,15 @@ def put_console(sheet: FactSheet, console: Sequence[LogLine]) -> None:
         if said:
             rate, line = said[-1] if name.startswith("last") else max(said, key=lambda found: found[0])
             sheet.put(name, rate, line)
+
+
+def kv_cache_is_full(console: Sequence[LogLine]) -> LogLine | None:
+    """Return the first line that says that requests wait while hardly a KV block is free."""
+    for line in console:
+        found = search(LOAD, line)
+        if found and int(found["waiting"]) and float(found["usage"]) >= _FULL_PERCENT:
+            return line
+    return None
 
 
 def _rates(known: Wording, console: Sequence[LogLine]) -> Iterator[tuple[float, LogLine]]:

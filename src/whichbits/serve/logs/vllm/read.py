@@ -10,7 +10,7 @@ from whichbits.serve.logs.lines import LogLine
 from whichbits.serve.logs.reading import BYTES_PER_GIB, FactSheet, Reading, read, search
 from whichbits.serve.logs.vllm import wordings
 from whichbits.serve.logs.vllm.attention import attention_backend
-from whichbits.serve.logs.vllm.console import apart, put_console
+from whichbits.serve.logs.vllm.console import apart, kv_cache_is_full, put_console
 from whichbits.serve.logs.vllm.crew import Crew, read_crew
 from whichbits.serve.logs.vllm.failures import problems
 from whichbits.serve.logs.vllm.pools import put_pool_facts, scheduler_is_the_limit
@@ -58,6 +58,8 @@ def inspect(lines: Sequence[LogLine]) -> Inspection:
     if found:
         sheet.put("hints", [code for code, _ in found], next((line for _, line in found if line), None))
     warned += [Problem(code, line.shown) for code, line in hints.warnings(lines)]
+    if full := kv_cache_is_full(console):
+        warned.append(Problem("kv_cache_full_requests_wait", full.shown))
     return Inspection("startup_log", "vllm", _version(lines), sheet.facts, problems(lines), tuple(warned), sheet.lines)
 
 

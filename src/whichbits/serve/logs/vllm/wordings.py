@@ -152,6 +152,12 @@ CONSOLE = (
 )
 """The line of statistics that a running server prints every ten seconds."""
 
+LOAD = wording(
+    "KV cache usage",
+    r"(?:Waiting|Pending): (?P<waiting>\d{1,9}) reqs, GPU KV cache usage: (?P<usage>\d{1,3}(?:\.\d+)?)%",
+)
+"""In the same line: requests that wait, and the share of KV blocks in use."""
+
 GRAPH_COUNTS = wording("Profiling CUDA graph memory", r"Profiling CUDA graph memory: (?P<counts>.*)")
 
 WORLD = wording("in world size", r"rank \d+ in world size (?P<world_size>\d{1,6}) is assigned as DP rank")
