@@ -226,7 +226,7 @@ RATES = "Avg prompt throughput: 1.0 tokens/s, Avg generation throughput: 9.5 tok
     ("said", "warning"),
     [
         (
-            f"{RATES}Running: 22 reqs, Swapped: 0 reqs, Pending: 78 reqs, GPU KV cache usage: 99.1%, CPU KV cache: 0.0%",
+            f"{RATES}Running: 22 reqs, Swapped: 0 reqs, Pending: 78 reqs, GPU KV cache usage: 99.1%, CPU KV: 0.0%",
             "kv_cache_full_requests_wait",
         ),
         (f"Engine 000: {RATES}Running: 22 reqs, Waiting: 78 reqs, GPU KV cache usage: 20.5%", None),

@@ -106,8 +106,9 @@ def _prefill_bound(derived: Facts) -> bool:
 def _all_at_once(facts: Facts) -> bool:
     """Whether nothing held requests back: no rate, and no cap below their number."""
     sent, cap = facts.get("completed"), facts.get("max_concurrency")
-    known = facts.get("request_rate") == "inf" and facts.get("mean_ttft_ms") is not None and sent is not None
-    return bool(known and sent > 1 and (cap is None or cap >= sent))
+    if facts.get("request_rate") != "inf" or facts.get("mean_ttft_ms") is None or sent is None:
+        return False
+    return bool(sent > 1 and (cap is None or cap >= sent))
 
 
 def _bursty(facts: Facts) -> bool:
