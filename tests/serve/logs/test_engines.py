@@ -59,14 +59,14 @@ def test_two_engines_in_one_log_are_not_mixed() -> None:
 LLAMACPP = """\
 build: 7001 (0a1b2c3d) with cc for Linux
   Device 0: NVIDIA L4, compute capability 8.9, VMM: yes
-llama_model_loader: loaded meta data with 9 key-value pairs and 9 tensors from /m/tiny.gguf (version GGUF V3 (latest))
+llama_model_loader: loaded meta data with 9 key-value pairs and 9 tensors from /m/tiny 1.gguf (version GGUF V3 (latest))
 print_info: file type   = Q8_0
 print_info: file size   = 1.25 GiB (8.50 BPW)
 llama_context: n_ctx         = 8192
 llama_context: n_ctx_seq     = 2048
 llama_context: flash_attn    = auto
 llama_kv_cache:      CUDA0 KV buffer size =   112.00 MiB
-llama_kv_cache: size =  112.00 MiB (  8192 cells,  28 layers,  4/4 seqs), K (q8_0):   56.00 MiB, V (q8_0):   56.00 MiB
+llama_kv_cache: size =  112.00 MiB (  2048 cells,  28 layers,  4/4 seqs), K (q8_0):   56.00 MiB, V (q8_0):   56.00 MiB
 llama_context:      CUDA0 compute buffer size =   298.50 MiB
 llama_context:  CUDA_Host compute buffer size =    17.01 MiB
 llama_context: Flash Attention was auto, set to enabled
@@ -85,10 +85,29 @@ def test_llamacpp() -> None:
 
     assert (llamacpp.kind, llamacpp.engine, llamacpp.engine_version) == ("startup_log", "llama.cpp", "b7001")
     assert llamacpp.facts == {
-        "device_name": "NVIDIA L4", "model": "/m/tiny.gguf", "quantization": "Q8_0", "checkpoint_size_gib": 1.25,
+        "device_name": "NVIDIA L4", "model": "/m/tiny 1.gguf", "quantization": "Q8_0", "checkpoint_size_gib": 1.25,
         "n_ctx": 8192, "n_ctx_per_slot": 2048, "kv_cache_memory_mib": 112.0, "kv_cache_tokens": 8192,
         "kv_cache_dtype": "q8_0", "compute_buffer_mib": 298.5, "flash_attention": True, "slots": 4, "ready": True,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(("seqs", "tokens"), [("1 seqs", 4096), ("4/1 seqs", 4096), ("4/4 seqs", 16384), ("", 4096)])
+def test_llamacpp_shares_the_pool_out_to_streams(seqs: str, tokens: int) -> None:
+    printed = f"llama_kv_cache: size =  112.00 MiB (  4096 cells,  28 layers,  {seqs}), K (f16):   56.00 MiB\n"
+
+    assert read(printed).facts["kv_cache_tokens"] == tokens
+
+
+def test_tgi_in_json() -> None:
+    tgi = read(
+        '{"timestamp":"2024-05-05T00:00:00.1Z","level":"INFO","fields":{"message":"Args {\\n model_id: \\"org/m\\",\\n}"},'
+        '"target":"text_generation_launcher"}\n'
+        '{"timestamp":"2024-05-05T00:00:01Z","level":"INFO","fields":{"message":"Shard ready in 7.5s"},"target":"x"}\n'
+        '{"timestamp":"2024-05-05T00:00:02Z","level":"INFO","message":"Connected","target":"text_generation_router"}\n'
+    )
+
+    assert tgi.engine == "tgi"
+    assert tgi.facts == {"model": "org/m", "shard_ready_seconds": 7.5, "ready": True}
 
 
 @pytest.mark.parametrize("words", [("", "tokens"), ("llama_print_timings:", "runs"), ("[77]", "tokens")])

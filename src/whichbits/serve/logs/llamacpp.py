@@ -29,7 +29,7 @@ _TIMINGS = (
 _SAID = (
     wording("build: ", r"\bbuild: (?P<build>\d+) \("),
     wording("build info", r"build info \|.*\bbuild=(?P<build>\d+)"),
-    wording("loaded meta data with", r"loaded meta data with .* from (?P<model>\S+) \(version"),
+    wording("loaded meta data with", r"loaded meta data with .* from (?P<model>\S.*?) \(version"),
     wording(" arch ", r"\barch +=\s*(?P<architecture>\S+)"),
     wording("general.architecture", r"general\.architecture str +=\s*(?P<architecture>\S+)"),
     wording("type ", r"(?:file type|model ftype) +=\s*(?P<quantization>\S.*?)\s*$"),
@@ -41,7 +41,7 @@ _SAID = (
     wording("new slot", r"new slot,? n_ctx(?:_slot)? =\s*(?P<n_ctx_per_slot>\d+)"),
     wording("n_slots", r"\bn_slots =\s*(?P<slots>\d+)"),
     wording("n_seq_max", r"\bn_seq_max +=\s*(?P<slots>\d+)"),
-    wording("cells", r"\( *(?P<kv_cache_tokens>\d+) cells"),
+    wording("cells", r"\( *(?P<cells>\d+) cells(?:, +\d+ layers, +\d+/(?P<streams>\d+) seqs)?"),
     wording(", K (", r"\bK \((?P<kv_cache_dtype>\w+)\):"),
     wording("flash_attn", r"\bflash_attn +=\s*(?:1|enabled)\b", flash_attention=True),
     wording("flash_attn", r"\bflash_attn +=\s*(?:0|disabled)\b", flash_attention=False),
@@ -71,6 +71,7 @@ def inspect(lines: Sequence[LogLine]) -> Inspection:
     sheet.put_first(read(_SAID, lines))
     sheet.put_first(_pool(lines))
     sheet.put_first(_buffers(lines))
+    _put_tokens(sheet)
     build = sheet.facts.pop("build", None)
     started = bool(sheet.facts)
     _put_timings(sheet, lines)
@@ -84,6 +85,15 @@ def inspect(lines: Sequence[LogLine]) -> Inspection:
         (),
         sheet.lines,
     )
+
+
+def _put_tokens(sheet: FactSheet) -> None:
+    """Put the tokens of the pool: its cells, times the streams of a pool that is shared out to the slots."""
+    line = sheet.lines.pop("cells", None)
+    sheet.lines.pop("streams", None)
+    cells, streams = sheet.facts.pop("cells", None), sheet.facts.pop("streams", 1)
+    if cells is not None:
+        sheet.put("kv_cache_tokens", cells * streams, line)
 
 
 def _put_timings(sheet: FactSheet, lines: Sequence[LogLine]) -> None:
