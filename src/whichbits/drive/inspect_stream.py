@@ -18,6 +18,11 @@ from whichbits.record.inspection import Inspection, Problem
 Facts = dict[str, Any]
 
 _EVENT = re.compile(r"^(?:data|error): ?(?:\{|\[DONE\])", re.MULTILINE)
+_QUOTED = re.compile(r"(?:>[^\n]*\n)*> ?(?:data|HTTP/)")
+_QUOTE = re.compile(r"^> ?", re.MULTILINE)
+_RUN_TOGETHER = re.compile(r"^(data: ?(?:\{.*\}|\[DONE\])[ \t]*)\n(?=data:|event:|:)", re.MULTILINE)
+"""A line that is a whole event, with the next event right behind it."""
+
 _COMMENT = re.compile(r"^:", re.MULTILINE)
 
 # Engines that write their name or an unmistakable build number into each chunk.
@@ -33,7 +38,7 @@ def recognise(name: str, text: str) -> Inspection | None:
     Success and failure codes are those that a run gives its requests (``failure.MEANINGS``), except that nobody
     knows how many tokens were asked for. One response's facts stand flat; several stand in ``facts["responses"]``.
     """
-    text = text.replace("\r\n", "\n")
+    text = _as_sent(text)
     responses = split_responses(text)
     if not any(_is_answer(name, response) for response in responses):
         return None
@@ -41,6 +46,14 @@ def recognise(name: str, text: str) -> Inspection | None:
     engine, version = _engine(text)
     problems = tuple(Problem(failure.code, failure.error) for _, failure in read if failure is not None)
     return Inspection("sse", engine, version, _combined([facts for facts, _ in read]), problems)
+
+
+def _as_sent(text: str) -> str:
+    """Undo what pasting does to a stream: quote marks in front, and the blank lines between events lost."""
+    text = text.replace("\r\n", "\n")
+    if _QUOTED.match(text):
+        text = _QUOTE.sub("", text)
+    return _RUN_TOGETHER.sub(r"\1\n\n", text)
 
 
 def _is_answer(name: str, response: Response) -> bool:
