@@ -3,6 +3,7 @@
 import io
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -103,3 +104,18 @@ def test_what_limits_the_requests(limited_by: str | None, at_once: int | None, e
 
     assert said.startswith("Of your requests (438 tokens each) the KV cache holds 233 at once")
     assert said.endswith(end)
+
+
+@pytest.mark.parametrize(
+    ("facts", "heading"),
+    [
+        ({"runs": [{"a": 1}, {"a": 2}]}, "run 2"),
+        ({"responses": [{"a": 1}, {"a": 2}]}, "response 2"),
+        ({"stages": {"0": {"a": 1}, "1": {"a": 2}}}, "stage 1"),
+        ({"vllm": {"a": 1}, "sglang": {"a": 2}}, "sglang"),
+    ],
+)
+def test_each_of_several_stands_under_its_heading(facts: dict[str, Any], heading: str) -> None:
+    rows = [" ".join(row.split()) for row in shown("", Inspection("startup_log", None, None, facts)).splitlines()]
+
+    assert rows[rows.index(heading) + 1] == "a 2"

@@ -23,6 +23,8 @@ _QUOTE = re.compile(r"^> ?", re.MULTILINE)
 _RUN_TOGETHER = re.compile(r"^(data: ?(?:\{.*\}|\[DONE\])[ \t]*)\n(?=data:|event:|:)", re.MULTILINE)
 """A line that is a whole event, with the next event right behind it."""
 
+_TOGETHER = re.compile(r"[}\]][ \t]*\n(?:data:|event:|:)")
+
 _COMMENT = re.compile(r"^:", re.MULTILINE)
 
 # Engines that write their name or an unmistakable build number into each chunk.
@@ -53,7 +55,7 @@ def _as_sent(text: str) -> str:
     text = text.replace("\r\n", "\n")
     if _QUOTED.match(text):
         text = _QUOTE.sub("", text)
-    return _RUN_TOGETHER.sub(r"\1\n\n", text)
+    return _RUN_TOGETHER.sub(r"\1\n\n", text) if _TOGETHER.search(text) else text
 
 
 def _is_answer(name: str, response: Response) -> bool:

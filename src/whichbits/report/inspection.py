@@ -16,6 +16,12 @@ from whichbits.report.meanings import MEANINGS
 from whichbits.report.wording import plain
 
 _HINTS = "hints"
+_LISTED = {"runs": "run", "responses": "response"}
+_RANKS = "ranks"
+_NAMED = {"stages": "stage", _RANKS: "rank"}
+_ENGINES = ("vllm", "sglang")
+"""Facts that hold the facts of several runs, answers, models or engines."""
+
 _VALUE_WIDTH = 60
 _LOGGER_HEAD = re.compile(r"^.{0,200}?\[?[\w./-]+\.py:\d+\] |^\[[\d :,.-]+[A-Z\d ]*\] ")
 _LONGEST_SHOWN = 300
@@ -37,18 +43,46 @@ def print_inspection(name: str, text: str, inspection: Inspection, console: Cons
     for sentence in answers(inspection.facts):
         console.print(Padding(Text(sentence), (0, 0, 0, 2)))
     for topic, facts in _topics(inspection):
-        if topic:
-            console.print(Text(topic, style="italic"))
-        console.print(_facts(facts, numbers))
+        _print_group(topic, facts, numbers, console)
+    for heading, part in _parts(inspection.facts):
+        _print_group(heading, list(part.items()), {}, console)
     console.print()
 
 
+def _print_group(heading: str, facts: list[tuple[str, Any]], numbers: dict[str, int], console: Console) -> None:
+    if heading:
+        console.print(Text(_safe(heading), style="italic"))
+    console.print(_facts(facts, numbers))
+
+
 def _topics(inspection: Inspection) -> Iterator[tuple[str, list[tuple[str, Any]]]]:
-    facts = [(name, value) for name, value in inspection.facts.items() if name != _HINTS]
+    facts = [
+        (name, value) for name, value in inspection.facts.items() if name != _HINTS and not _is_parted(name, value)
+    ]
     if inspection.kind in ("startup_log", "metrics"):
         yield from by_topic(facts).items()
     elif facts:
         yield "", facts
+
+
+def _is_parted(name: str, value: Any) -> bool:
+    return (name in _LISTED and isinstance(value, list)) or (name in (*_NAMED, *_ENGINES) and isinstance(value, dict))
+
+
+def _parts(facts: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the facts of each of several runs, answers, models or engines; of a rank, those in which ranks differ."""
+    for name, value in facts.items():
+        if not _is_parted(name, value):
+            continue
+        if name in _LISTED:
+            yield from ((f"{_LISTED[name]} {number}", part) for number, part in enumerate(value, 1))
+        elif name == _RANKS:
+            parts = {rank: {key: fact for key, fact in own.items() if key not in facts} for rank, own in value.items()}
+            yield from ((f"rank {rank}", own) for rank, own in parts.items() if own)
+        elif name in _NAMED:
+            yield from ((f"{_NAMED[name]} {key}", part) for key, part in value.items())
+        else:
+            yield name, value
 
 
 def _facts(facts: Iterable[tuple[str, Any]], numbers: dict[str, int]) -> Table:
