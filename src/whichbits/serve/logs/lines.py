@@ -29,16 +29,20 @@ _PREFIX = re.compile(
 )
 _BAR = re.compile(r"[^|%]{0,200}?\b\d{1,3}%(?: Completed)?+ ?\|(?:[^|]*\|)?+\s*\d+/\d+\s\[[^\]]*\]")
 _TIME = r"\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d+)?"
+_DATED = rf" (?:\d{{4}}-)?{_TIME}"
 _VLLM = r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL){} \[?[\w./-]+\.py:\d+\] ?"
 _SGLANG = rf"\[(?:(?:\d{{4}}-)?{_TIME}|\d\d:\d\d:\d\d)(?P<rank>(?: [A-Z][\w.]*)*)\] ?"
 _HEADS = (
     # vLLM: a bracket around the file came with 0.8; who pastes a log may have cut the time off
-    re.compile(_VLLM.format(rf"(?: {_TIME})?")),
+    re.compile(_VLLM.format(f"(?:{_DATED})?")),
     # SGLang: the rank stands behind the time, which had no date in its first versions
     re.compile(_SGLANG),
 )
-_HEADS_ANYWHERE = (re.compile(rf"(?<!\w){_VLLM.format(' ' + _TIME)}"), re.compile(_SGLANG))
+_HEADS_ANYWHERE = (re.compile(rf"(?<!\w){_VLLM.format(_DATED)}"), re.compile(_SGLANG))
 """Shapes that nothing else has, so that whatever a collector of logs put in front of them is a prefix."""
+
+_GLUED = re.compile(rf"(?<=[^\s(\[])(?:\([A-Z]\w+[^()\n]{{0,40}} pid=\d{{1,10}}\) )*+{_VLLM.format(_DATED)}")
+"""Where two processes wrote at once, one line begins in the middle of another."""
 
 _WRITER = re.compile(r"\((?P<name>[A-Za-z][^()]*?) pid=(?P<pid>\d{1,10})(?:, ?ip=[^()]*)?\)")
 _STAGE_PROCESS = re.compile(r"StageEngineCoreProc_stage(\d{1,4})\b")
@@ -102,11 +106,17 @@ class LogLine:
 
 def read_lines(text: str) -> tuple[LogLine, ...]:
     """Return the lines that say something, in order."""
-    raw = _BREAK.split(_COLOUR.sub("", text))
+    raw = [part for line in _BREAK.split(_COLOUR.sub("", text)) for part in _unglued(line)]
     lines = [line for part in raw[:-1] if not _ACCESS.search(part) and (line := _line(part))]
     if last := _line(raw[-1]):
         lines.append(replace(last, cut=True))
     return tuple(_with_continuations(lines))
+
+
+def _unglued(line: str) -> Iterator[str]:
+    cuts = [found.start() for found in _GLUED.finditer(line)] if line.count(".py:") > 1 else []
+    for start, end in pairwise([0, *cuts, len(line)]):
+        yield line[start:end]
 
 
 def _line(raw: str) -> LogLine | None:
