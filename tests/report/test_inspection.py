@@ -88,6 +88,14 @@ def test_what_is_not_known_is_not_said() -> None:
     assert answers({"max_concurrency": 2.0}) == ()
 
 
+def test_a_hybrid_model_holds_more_than_its_tokens() -> None:
+    facts = {"mean_tokens": 438.0, "requests_that_fit": 233, "requests_at_once": None, "limited_by": None}
+
+    (said,) = answers(facts | {"hints": ["hybrid_model"]})
+
+    assert "233 at once at most (each also holds state of a fixed size)" in said
+
+
 @pytest.mark.parametrize(
     ("limited_by", "at_once", "end"),
     [

@@ -59,6 +59,8 @@ def _fit(facts: Facts) -> str | None:
     if fits is None:
         return None
     said = f"Of your requests ({number(facts['mean_tokens'])} tokens each) the KV cache holds {fits:,} at once"
+    if "hybrid_model" in (facts.get("hints") or ()):
+        said += " at most (each also holds state of a fixed size)"
     by, at_once = facts.get("limited_by"), facts.get("requests_at_once")
     if by is None or at_once is None:
         return f"{said}; the scheduler's cap is not known."

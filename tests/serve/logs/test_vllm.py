@@ -56,6 +56,8 @@ def read(*lines: str, head: str = HEAD) -> Inspection:
         ),
         ("Using default W8A8 Block FP8 kernel config, device_name=NVIDIA_L4,dtype=fp8.json",
          {"device_name": "NVIDIA_L4", "hints": ["untuned_fp8_block_kernel"]}),
+        (" █▄█▀ █     █     █     █  model   org/m", {"model": "org/m"}),
+        ("█▄█▀ █ █ █ █ model org/m", {"model": "org/m"}),
         ("Auto-fit max_model_len: reduced from 9000 to 5000 to fit", {"max_model_len": 5000}),
         ("Using DeepGemm kernels for Fp8MoEMethod.", {"moe_backend": "DeepGemm", "moe_quant": "Fp8"}),
         ("Using 'MARLIN' Mxfp4 MoE backend.", {"moe_backend": "MARLIN", "moe_quant": "Mxfp4"}),

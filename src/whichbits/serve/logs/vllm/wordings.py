@@ -97,7 +97,7 @@ SAID = (
     wording("Using max model len", r"Using max model len (?P<max_model_len>\d+)"),
     wording("Auto-fit max_model_len", r"Auto-fit max_model_len: reduced from \d+ to (?P<max_model_len>\d+)"),
     wording("Starting to load model", r"Starting to load model (?P<model>\S+?)\.\.\."),
-    wording("model  ", r"[▀▄█] .*\bmodel {2,}(?P<model>\S+)$"),
+    wording("model ", r"[▀▄█] +model +(?P<model>\S+)$"),
     wording("Automatically detected platform", r"Automatically detected platform (?P<platform>\w+)\."),
     wording("backend on CPU", device="cpu"),
     wording("CPU KV cache size", device="cpu"),
