@@ -145,3 +145,11 @@ def test_a_long_line_is_read_in_time_that_grows_with_it(
 ) -> None:
     check(tmp_path / "file", LONG[kind](60_000).encode())
     assert json.loads(capsys.readouterr().out.splitlines()[0]).keys() >= {"kind", "facts", "errors"}
+
+
+@pytest.mark.parametrize("filler", ["9", "a", " ", "█ ", "deep ", "=", "1,"])
+@pytest.mark.parametrize(
+    "mark", ["buffer size", "Actual usage is", "(actual)", "version", "across cluster]", "deep_gemm"]
+)
+def test_no_wording_searches_a_long_line_again_and_again(tmp_path: Path, mark: str, filler: str) -> None:
+    check(tmp_path / "file", f"{VALID[0]}{mark} {filler * 30_000} {mark}\n".encode())

@@ -207,3 +207,14 @@ def test_sglang_on_other_devices_and_with_other_clocks() -> None:
     assert facts.facts["kv_cache_tokens"] == 490
     assert facts.facts["cuda_graph_seconds"] == 5.5
     assert [warning.code for warning in facts.warnings] == ["untuned_moe_kernel"]
+
+
+def test_tgi_after_lines_of_others() -> None:
+    tgi = read(
+        "a banner of the container\n"
+        '2026-02-03T04:05:06.1Z  INFO text_generation_launcher: Args {\n    model_id: "org/m",\n    num_shard: Some(\n'
+        "        2,\n    ),\n}\n"
+        "2026-02-03T04:05:09.1Z  INFO text_generation_router: router/src/main.rs:247: Connected\n"
+    )
+
+    assert tgi.facts == {"model": "org/m", "tensor_parallel_size": 2, "ready": True}

@@ -25,7 +25,7 @@ _HINTS = (
     wording("efaulting to scaling factors of 1.0", hint="kv_scale_default_1.0"),
     wording(
         "eep",
-        r"(?i)(?=.*deep_?gemm\b)(?!.*E8M0)(?=.*\b(?:not supported|not support|unsupported|disabled)\b)"
+        r"(?i)^(?=.*deep_?gemm\b)(?!.*E8M0)(?=.*\b(?:not supported|not support|unsupported|disabled)\b)"
         r".*\b(?:platform|GPUs?|Blackwell)\b",
         hint="deepgemm_disabled_platform",
     ),

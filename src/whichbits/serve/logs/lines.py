@@ -37,6 +37,8 @@ _HEADS = (
     re.compile(_VLLM.format(f"(?:{_DATED})?")),
     # SGLang: the rank stands behind the time, which had no date in its first versions
     re.compile(_SGLANG),
+    # TGI, whose launcher and router name themselves
+    re.compile(r"(?P<level>DEBUG|INFO|WARN|ERROR) (?:[\w-]+(?:\{[^{}]*\})?: ){0,3}?text_generation_\w+(?:::\w+)*: "),
 )
 _HEADS_ANYWHERE = (re.compile(rf"(?<!\w){_VLLM.format(_DATED)}"), re.compile(_SGLANG))
 """Shapes that nothing else has, so that whatever a collector of logs put in front of them is a prefix."""
@@ -47,11 +49,11 @@ _GLUED = re.compile(rf"(?<=[^\s(\[])(?:\([A-Z]\w+[^()\n]{{0,40}} pid=\d{{1,10}}\
 _WRITER = re.compile(r"\((?P<name>[A-Za-z][^()]*?) pid=(?P<pid>\d{1,10})(?:, ?ip=[^()]*)?\)")
 _STAGE_PROCESS = re.compile(r"StageEngineCoreProc_stage(\d{1,4})\b")
 _LONGEST_PREFIX = 300
-_REPEATED = re.compile(r"\s*\[repeated \d+x across cluster\].*$")
+_REPEATED = re.compile(r"(?<!\s)\s*\[repeated \d+x across cluster\].*$")
 _ACCESS = re.compile(r'INFO:\s+[\w.:\[\]-]+ - "(?:GET|POST|HEAD|OPTIONS|DELETE|PUT) [^"]*" \d')
 """Uvicorn's line for each request: most of an old log, and no word of the engine's."""
 
-_MOST_CONTINUATIONS = 60
+_MOST_CONTINUATIONS = 120
 _MOST_WRAPPED = 3
 
 

@@ -32,7 +32,7 @@ _SAID = (
     wording("loaded meta data with", r"loaded meta data with .* from (?P<model>\S.*?) \(version"),
     wording(" arch ", r"\barch +=\s*(?P<architecture>\S+)"),
     wording("general.architecture", r"general\.architecture str +=\s*(?P<architecture>\S+)"),
-    wording("type ", r"(?:file type|model ftype) +=\s*(?P<quantization>\S.*?)\s*$"),
+    wording("type ", r"(?:file type|model ftype) +=\s*(?P<quantization>\S+(?: \S+)*+)\s*$"),
     wording("file size", r"file size +=\s*(?P<checkpoint_size_gib>[\d.]+) GiB"),
     wording("model size", r"model size +=\s*(?P<checkpoint_size_gib>[\d.]+) GiB"),
     wording("compute capability", r"Device \d+: (?P<device_name>.+?), compute capability"),
@@ -54,7 +54,8 @@ _POOL = (
     wording("cells", r"\bsize =\s*(?P<mib>\d+(?:\.\d+)?) MiB \( *\d+ cells"),
 )
 _BUFFER = wording(
-    "buffer size", r"(?P<device>[\w.+-]+) (?P<use>KV|compute|model) buffer size =\s*(?P<mib>\d+(?:\.\d+)?) MiB"
+    "buffer size",
+    r"(?<![\w.+-])(?P<device>[\w.+-]++) (?P<use>KV|compute|model) buffer size =\s*(?P<mib>\d+(?:\.\d+)?) MiB",
 )
 _BUFFER_FACTS = {"KV": "kv_cache_memory_mib", "compute": "compute_buffer_mib", "model": "model_memory_mib"}
 _OUT_OF_MEMORY = wording("out of memory", r"(?i)\bout of memory\b")

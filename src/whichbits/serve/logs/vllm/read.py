@@ -19,7 +19,7 @@ from whichbits.serve.logs.vllm.stages import by_stage
 from whichbits.serve.logs.vllm.workers import put_worker_facts
 
 _OWN_WORDS = re.compile(
-    r"LLM engine \(v|vLLM API server version|non-default args: \{|[▀▄█] .*\bversion {1,2}v?\d"
+    r"LLM engine \(v|vLLM API server version|non-default args: \{|[▀▄█] +version {1,2}v?\d"
     r"|KV cache size: [\d,]+ tokens"
     r"|Maximum concurrency for [\d,]+ tokens per request|# \w+ blocks: \d|Available KV cache memory:"
     r"|Loading model weights took|Model loading took|less than desired GPU memory utilization"

@@ -2,7 +2,7 @@
 
 from whichbits.serve.logs.reading import wording
 
-_NUMBER = r"-?\d[\d,]*(?:\.\d+)?"
+_NUMBER = r"(?<![\d,.])-?\d[\d,]{0,30}(?:\.\d{1,30})?"
 
 
 def _gib(name: str) -> str:
@@ -108,7 +108,8 @@ SAID = (
     wording("nabling prefix caching by default", enable_prefix_caching=True),
     wording("isabling prefix caching", enable_prefix_caching=False),
     wording(
-        "quantization is not fully optimized yet", r"(?P<quantization>\w[\w-]*) quantization is not fully optimized yet"
+        "quantization is not fully optimized yet",
+        r"(?<![\w-])(?P<quantization>\w[\w-]*+) quantization is not fully optimized yet",
     ),
     wording(
         "is not supported for the current GPU", r"quantization method (?P<quantization>\S+) is not supported for the"
@@ -133,7 +134,7 @@ SAID = (
 VERSION = (
     wording("LLM engine (v", r"Initializing an? (?:V\d )?LLM engine \(v(?P<version>[^)\s]+)\)"),
     wording("API server version", r"vLLM API server version (?P<version>\d[\w.+-]*)"),
-    wording("version", r"[▀▄█] .*\bversion {1,2}v?(?P<version>\d[\w.+-]*)$"),
+    wording("version", r"[▀▄█] +version {1,2}v?(?P<version>\d[\w.+-]*)$"),
 )
 """Where the version stands, the surest place first; the third is the banner."""
 
