@@ -75,7 +75,7 @@ def _demand(cells: Sequence[CellSummary], study: Mapping[str, Any], replicas: in
 
 
 def _kv_bytes_per_token(facts: Facts) -> float | None:
-    """Return what the checkpoint's shape gives; None for a type of KV cache whose numbers are not of one plain width."""
+    """Return what the checkpoint's shape gives; None for a type of cache whose numbers have no one plain width."""
     elements, kind = _number(facts, "kv_elements_per_token"), facts.get("kv_cache_dtype")
     if elements is None or str(kind or "auto").lower() not in _PLAIN_KV:
         return None

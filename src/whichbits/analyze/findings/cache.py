@@ -27,8 +27,8 @@ def shown_resets(observed: Observed) -> Iterator[Finding]:
         cold = [cell for cell in cells if _shown_cold(cell)]
         if cold:
             text = (
-                f"In {len(cold)} of {len(observed.done)} cells the hit rate shows that the prefix cache held nothing of "
-                f"earlier cells, which the server had left open: {state}."
+                f"In {len(cold)} of {len(observed.done)} cells the hit rate shows that the prefix cache held nothing "
+                f"of earlier cells, which the server had left open: {state}."
             )
             yield Finding("observed", "cache_reset_shown", text, evidence(cold))
 

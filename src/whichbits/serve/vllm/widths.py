@@ -43,11 +43,10 @@ _LAYERS = (
     (re.compile(r"W4A8Fp8"), (4, 8, "fp8")),
     (re.compile(r"W4A8Int"), (4, 8, "int8")),
     (re.compile(r"WNA8Int"), (None, 8, "int8")),
-    (re.compile(r"AWQ"), (4, 16, None)),
-    (re.compile(r"WNA16|GPTQ|W4A16|W8A16|^mixed-precision linear$"), (None, 16, None)),
+    (re.compile(r"WNA16|AWQ|GPTQ|W4A16|W8A16|^mixed-precision linear$"), (None, 16, None)),
     (re.compile(r"^NVFP4 GEMM$"), (4, 4, "fp4")),
 )
-_WEIGHT_ONLY = re.compile(r"marlin", re.IGNORECASE)
+_WEIGHT_ONLY = re.compile(r"marlin|W\dA16", re.IGNORECASE)
 _PAIR = re.compile(r"(?P<layer>[^:,]+): (?P<kernel>[^,]+)")
 
 
@@ -61,7 +60,7 @@ def kernel_widths(said: Mapping[str, Fact]) -> list[Widths]:
 def _widths(kernel: str, layer: str) -> Widths | None:
     for pattern, (weights, activations, kind) in _LAYERS:
         if pattern.search(layer):
-            # Marlin unpacks weights in front of 16-bit arithmetic, whatever the layer is called.
+            # Marlin unpacks weights in front of 16-bit arithmetic, whatever the layer is called; some kernels say so.
             wide = _WEIGHT_ONLY.search(kernel) is not None
             return Widths(kernel, layer, weights, _WIDE if wide else activations, None if wide else kind)
     return None

@@ -39,6 +39,12 @@ _FACTS = {
     "attention_backend": "attention_backend",
 }
 _UNDECIDED = (None, "auto", "")
+_MOVE_WEIGHTS = (
+    *("cpu_offload_gb", "offload_backend", "enable_lora", "language_model_only", "limit_mm_per_prompt"),
+    *("mm_encoder_only", "mm_encoder_tp_mode", "enable_eplb", "hf_overrides"),
+)
+"""Arguments that put more than the model's weights, or less than all of them, into the figure of loaded memory."""
+_OFF = (None, False, 0, 0.0, "", "{}", "None")
 
 
 def read_arguments(lines: Sequence[LogLine]) -> Iterator[Reading]:
@@ -49,6 +55,8 @@ def read_arguments(lines: Sequence[LogLine]) -> Iterator[Reading]:
             if name in values and values[name] not in _UNDECIDED:
                 yield Reading(fact, _single(values[name]), line)
         yield from _only_arguments(values, line)
+        if moving := [name for name in _MOVE_WEIGHTS if name in values and values[name] not in _OFF]:
+            yield Reading("weights_moved_by", ", ".join(moving), line)
         yield from _speculation(fields.get("speculative_config", ""), line)
 
 
