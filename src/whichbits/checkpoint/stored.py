@@ -131,8 +131,10 @@ def _unpacked(module: Module, config_bits: int | None) -> tuple[tuple[int, ...],
         *piles, groups, half = module["blocks"].shape  # MXFP4: two weights a byte
         return (*piles, groups * half * 2), 4
     weight = module.get("weight")
-    if weight is None:
-        return (), _WIDTH
+    return ((), _WIDTH) if weight is None else _plain(weight, module)
+
+
+def _plain(weight: Tensor, module: Module) -> tuple[tuple[int, ...], int]:
     if weight.dtype == "U8" and "weight.absmax" in module:
         return _bitsandbytes(module), 4
     if _two_a_byte(weight, module.get("weight_scale")):

@@ -141,7 +141,7 @@ def _wrong_kind(claim: Claim, checkpoint: Facts, said: Facts) -> str | None:
 
 
 def _wrong_kernels(claim: Claim, kernels: list[Widths]) -> list[str]:
-    """Name the kernels that cannot serve the claim; a checkpoint of several formats has some beside the one that can."""
+    """Name the kernels that cannot serve the claim; mixed checkpoints have some beside the one that can."""
     if any(kernel.may_serve(claim.weights, claim.activations, claim.kind) for kernel in kernels):
         return []
     return [
