@@ -11,7 +11,7 @@ _UNVERIFIED = "unverified"
 
 
 def unverified_resets(observed: Observed) -> Iterator[Finding]:
-    """Name the cells that were to be cold, that no server confirmed to be, and that their hit rates do not show to be."""
+    """Name the cells that were to be cold, and are shown to be neither by a server's word nor by their hit rates."""
     for state, cells in _unconfirmed(observed).items():
         doubtful = [cell for cell in cells if not _shown_cold(cell)]
         if doubtful:
@@ -28,7 +28,7 @@ def shown_resets(observed: Observed) -> Iterator[Finding]:
         if cold:
             text = (
                 f"In {len(cold)} of {len(observed.done)} cells the hit rate shows that the prefix cache held nothing "
-                f"of earlier cells, which the server had left open: {state}."
+                f"of earlier cells, though no reset was confirmed: {state}."
             )
             yield Finding("observed", "cache_reset_shown", text, evidence(cold))
 
