@@ -56,7 +56,9 @@ async def test_an_engine_without_a_reset_leaves_it_unverified() -> None:
 
 
 DONE = "INFO 03-01 10:00:00 [block_pool.py:378] Successfully reset prefix cache\n"
-FAILED = "WARNING 03-01 10:00:00 [block_pool.py:366] Failed to reset prefix cache because some blocks (3) are not freed\n"
+FAILED = (
+    "WARNING 03-01 10:00:00 [block_pool.py:366] Failed to reset prefix cache because some blocks (3) are not freed\n"
+)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from whichbits.serve import engine
 from whichbits.serve.arm import serve_arm
 from whichbits.serve.control import ControlClient
 from whichbits.serve.engine import Launch, Place, Prepared
-from whichbits.serve.launched import without_secrets
+from whichbits.serve.secrets import without_secrets
 from whichbits.study.arm import Arm
 from whichbits.study.model import Limits
 
