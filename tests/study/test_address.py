@@ -5,7 +5,8 @@ import pytest
 from whichbits.errors import BadInput
 from whichbits.study.read import parse_study
 
-STUDY = "name: n\ntraffic: {{kind: random}}\nloads: [1]\narms:\n  a: {{weight_format: bf16, model: m, engine: openai, target: {{url: {url!r}}}}}\n"
+ARM = "  a: {{weight_format: bf16, model: m, engine: openai, target: {{url: {url!r}}}}}\n"
+STUDY = f"name: n\ntraffic: {{{{kind: random}}}}\nloads: [1]\narms:\n{ARM}"
 
 
 @pytest.mark.parametrize(

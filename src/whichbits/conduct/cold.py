@@ -17,8 +17,8 @@ async def make_cold(policy: CachePolicy, running: RunningArm) -> str:
     """Bring every replica's prefix cache to the state that the policy asks for; return the state in words.
 
     ``salted``: prompts that no earlier cell sent. ``reset``: every replica confirmed a reset, by its answer or, where
-    that is empty (vLLM before 0.32), in its log. ``restarted``: a fresh server. ``primed``: the caller sends the cell's own prompts before it. ``unverified: ...``: a reset that was
-    not confirmed.
+    that is empty (vLLM before 0.32), in its log. ``restarted``: a fresh server. ``primed``: the caller sends the cell's
+    own prompts before it. ``unverified: ...``: a reset that was not confirmed.
     """
     if policy != "reset":
         return {"salt": "salted", "restart": "restarted", "warm": "primed"}[policy]

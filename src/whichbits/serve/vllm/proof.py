@@ -88,7 +88,7 @@ def _wrong_method(claim: Claim, checkpoint: Facts, said: Facts) -> str | None:
         return None
     if claim.weights >= _WIDE:
         return f"{claim.weights}-bit weights are claimed, but vLLM quantises them with {method}"
-    bits = _METHOD_BITS.get(method, claim.weights)
+    bits: float = _METHOD_BITS.get(method, claim.weights)
     if "awq" in method:  # 4 bits for nearly everybody; a checkpoint that says otherwise knows better
         bits = _number(checkpoint, "config_bits") or bits
     if bits != claim.weights:
