@@ -70,6 +70,17 @@ FP4_FALLBACK = (
 NATIVE_FP4 = "Using FlashInferCutlassNvFp4LinearKernel for NVFP4 GEMM"
 WIDE_FP4 = "Using FlashInferCuteDslNvFp4W4A16LinearKernel for NVFP4 GEMM"
 MARLIN_FP4 = "Using NvFp4LinearBackend.MARLIN for NVFP4 GEMM"
+NARROW_MARLIN = "Using MarlinLinearKernel for CompressedTensorsW4A8Int"
+NF4 = {"quant_method": "bitsandbytes", "load_in_4bit": True, "bnb_4bit_quant_type": "nf4"}
+W4A8 = {
+    "quant_method": "compressed-tensors",
+    "config_groups": {
+        "all": {
+            "weights": {"num_bits": 4, "type": "int", "strategy": "group", "group_size": 128},
+            "input_activations": {"num_bits": 8, "type": "int", "dynamic": True},
+        }
+    },
+}
 DRAFTER = "non-default args: {'speculative_config': {'method': 'eagle3', 'model': '/models/eagle-fp8'}}"
 OFFLOADED = "non-default args: {'model': '/models/q', 'cpu_offload_gb': 4.0, 'enable_lora': False}"
 FALLBACK = (
@@ -130,6 +141,8 @@ def reasons(weight_format: str, files: dict[str, Fact], said: dict[str, Fact], *
         ("w4a16", NVFP4, log(MARLIN_FP4, FP4_FALLBACK, method="compressed-tensors", gib="5.5")),
         ("w4a16", PACKED, log(MARLIN, CUTLASS_FP8, method="compressed-tensors", gib="5.2")),  # some layers in FP8
         ("w4a16", None, log(method="bitsandbytes", gib="5.6")),
+        ("w4a16", NF4, log(method="bitsandbytes", gib="5.6")),
+        ("w4a8-int8", W4A8, log(NARROW_MARLIN, method="compressed-tensors", gib="5.2")),
         ("bf16", None, log(DRAFTER, CUTLASS_FP8, method=None, gib="15.1")),  # the drafter is the narrow one
         ("w4a16", GPTQ, log(OFFLOADED, method="gptq_marlin", gib="1.3")),
     ],
@@ -138,6 +151,41 @@ def test_an_arm_that_is_what_it_claims(
     tmp_path: Path, weight_format: str, quantization: dict[str, Any] | None, said: dict[str, Fact]
 ) -> None:
     assert reasons(weight_format, checkpoint(tmp_path, quantization), said) == []
+
+
+GPTQ_MARLIN = log("Using MarlinLinearKernel for GPTQMarlinLinearMethod", method="gptq_marlin", gib="5.26")
+
+
+@pytest.mark.parametrize(
+    ("weight_format", "marlin_input", "reason"),
+    [
+        ("w4a16", None, ""),
+        ("w4a16", "int8", "8-bit int8 activations"),
+        ("w4a8-int8", "int8", ""),
+        ("w4a8-int8", "fp8", "8-bit fp8 activations"),
+        ("w4a8-int8", None, "quantises weights only"),
+    ],
+)
+def test_marlin_multiplies_with_what_its_server_was_told(
+    tmp_path: Path, weight_format: str, marlin_input: str | None, reason: str
+) -> None:
+    told = {} if marlin_input is None else {"VLLM_MARLIN_INPUT_DTYPE": marlin_input}
+    found = reasons(weight_format, checkpoint(tmp_path, GPTQ), GPTQ_MARLIN, environment=told)
+
+    assert reason in "; ".join(found) if reason else found == []
+
+
+def test_our_own_environment_reaches_servers_of_ours_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VLLM_MARLIN_INPUT_DTYPE", "int8")
+    files = checkpoint(tmp_path, GPTQ)
+
+    assert reasons("w4a16", files, GPTQ_MARLIN)
+    assert reasons("w4a16", files, GPTQ_MARLIN, target="http://127.0.0.1:1") == []
+
+
+@pytest.mark.parametrize("weight_format", ["w4a8-int8", "w4a16"])
+def test_marlin_for_layers_that_ask_for_8_bits_says_nothing_of_activations(weight_format: str) -> None:
+    assert reasons(weight_format, {}, log(NARROW_MARLIN, method="compressed-tensors", gib=None)) == []
 
 
 def test_a_gptq_arm_that_vllm_loads_with_16_bits(tmp_path: Path) -> None:
@@ -174,6 +222,9 @@ def test_a_gptq_arm_that_vllm_loads_with_16_bits(tmp_path: Path) -> None:
         ("w8a8-int8", FP8, log(method="compressed-tensors", gib="8.18"), "the checkpoint's weights are fp8 numbers"),
         ("w8a8-fp8", INT8, log(method="compressed-tensors", gib="8.18"), "the checkpoint's weights are int8 numbers"),
         ("w8a8-int8", None, log(method="fp8", gib="8.2"), "method fp8 computes in fp8"),
+        ("w8a8-fp8", None, log(method="bitsandbytes", gib="8.2"), "method bitsandbytes computes in int8"),
+        ("w4a8-int8", NF4, log(method="bitsandbytes", gib="5.6"), "config quantises weights only"),
+        ("w4a8-int8", PACKED, log(MARLIN, method="compressed-tensors", gib="5.2"), "with 16-bit activations"),
         ("w8a8-int8", DEEPSEEK_FP8, log(BLOCK_FP8, method="fp8", gib="8.2"), "8-bit fp8 activations"),
         ("w8a16", GPTQ, log(method="awq_marlin", gib="5.2"), "method awq_marlin has 4"),
         ("w4a16", AWQ_8, log(method="awq_marlin", gib="8.4"), "method awq_marlin has 8"),
