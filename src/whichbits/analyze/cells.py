@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from whichbits.analyze.cache import prefix_hit_rate
 from whichbits.analyze.concurrency import peak_concurrency, steady_window
+from whichbits.analyze.itl_modes import itl_modes
 from whichbits.analyze.latency import (
     distribution,
     e2e_ms,
@@ -17,10 +18,12 @@ from whichbits.analyze.latency import (
     ttft_from_send_ms,
     ttft_ms,
 )
+from whichbits.analyze.prefill_steps import prefill_steps
 from whichbits.analyze.summary import CellSummary
 from whichbits.analyze.throughput import (
     good,
     mean_batch,
+    mean_context_tokens,
     per_second,
     steady_output_tokens_per_s,
     throughput,
@@ -67,6 +70,9 @@ def cell_summary(
         mean_batch=mean_batch(work.output_tokens_per_s, tpot.p50),
         peak_concurrency=peak_concurrency(timelines),
         prefix_hit_rate=prefix_hit_rate(timelines, engines),
+        mean_context_tokens=mean_context_tokens(timelines),
+        itl_modes=itl_modes(itl_ms(timelines)),
+        prefill_steps=prefill_steps(timelines, requests["replica"].to_pylist()),
         **_against(slo, timelines, work.duration_s),
     )
 

@@ -1,5 +1,7 @@
 """Turns a run into its summary: every cell in numbers, arms against each other, and what follows."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -10,11 +12,13 @@ from whichbits.analyze.books import Growth, Imbalance, growth, imbalances
 from whichbits.analyze.cells import cell_summary
 from whichbits.analyze.crossover import crossovers
 from whichbits.analyze.findings import Observed, findings
+from whichbits.analyze.limits import arm_capacity, cell_roofline
 from whichbits.analyze.load_curves import load_unit
 from whichbits.analyze.recommend import recommendations
-from whichbits.analyze.summary import CellSummary, Summary
+from whichbits.analyze.summary import ArmSummary, CellSummary, Summary
 from whichbits.errors import BadInput
 from whichbits.record.run import Run
+from whichbits.record.schema import Manifest
 from whichbits.study.model import Slo
 
 SUMMARY_VERSION = 1
@@ -27,7 +31,8 @@ def summarize(run: Run) -> Summary:
         BadInput: the run is damaged, or its SLO is not one.
     """
     counted = growth(run.scrapes())
-    cells = _cells(run, counted)
+    described = {arm: arm_summary(run.manifest, record) for arm, record in run.manifest.arms.items()}
+    cells = _under_rooflines(_cells(run, counted), described, run.manifest)
     arms = tuple(run.manifest.arms) or tuple(dict.fromkeys(cell.arm for cell in cells))
     compared = crossovers(cells, arms)
     return Summary(
@@ -37,7 +42,7 @@ def summarize(run: Run) -> Summary:
         run=run.folder.resolve().name,
         interrupted=run.interrupted,
         load_unit=load_unit(cells),
-        arms={arm: arm_summary(run.manifest, record) for arm, record in run.manifest.arms.items()},
+        arms={name: _with_capacity(arm, cells, run.manifest) for name, arm in described.items()},
         cells=cells,
         crossovers=compared,
         findings=findings(Observed(run.manifest, cells, compared, _imbalances(run, counted))),
@@ -55,6 +60,19 @@ def _cells(run: Run, counted: Growth) -> tuple[CellSummary, ...]:
     return tuple(
         cell_summary(cell, run.of_cell(cell.cell), list(counted.get(cell.cell, {}).values()), slo) for cell in run.cells
     )
+
+
+def _under_rooflines(
+    cells: tuple[CellSummary, ...], arms: Mapping[str, ArmSummary], manifest: Manifest
+) -> tuple[CellSummary, ...]:
+    return tuple(
+        replace(cell, roofline=cell_roofline(cell, arms[cell.arm], manifest)) if cell.arm in arms else cell
+        for cell in cells
+    )
+
+
+def _with_capacity(arm: ArmSummary, cells: tuple[CellSummary, ...], manifest: Manifest) -> ArmSummary:
+    return replace(arm, capacity=arm_capacity(arm, [cell for cell in cells if cell.arm == arm.arm], manifest))
 
 
 def _imbalances(run: Run, counted: Growth) -> dict[int, list[Imbalance]]:

@@ -6,6 +6,11 @@ Keys are only added, never renamed; a value that is unknown is ``None``. Times a
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from whichbits.analyze.capacity import Capacity
+from whichbits.analyze.itl_modes import ItlModes
+from whichbits.analyze.prefill_steps import PrefillSteps
+from whichbits.analyze.roofline import Roofline
+
 Metric = Literal["tpot_ms.p50", "tpot_ms.p99", "ttft_ms.p50", "output_tokens_per_s"]
 CrossoverVerdict = Literal["crosses", "none", "tie", "noisy"]
 
@@ -56,6 +61,11 @@ class CellSummary:
     goodput_requests_per_s: float | None = None
     slo_share: float | None = None
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
+    mean_context_tokens: float | None = None
+    """Tokens that a decoding request has in the KV cache, averaged over all decode steps."""
+    itl_modes: ItlModes | None = None
+    prefill_steps: PrefillSteps | None = None
+    roofline: Roofline | None = None
 
 
 @dataclass(frozen=True)
@@ -109,6 +119,7 @@ class ArmSummary:
     load_seconds: float | None
     init_seconds: float | None
     facts: dict[str, Any] = field(default_factory=dict)
+    capacity: Capacity | None = None
 
 
 @dataclass(frozen=True)

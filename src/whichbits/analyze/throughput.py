@@ -70,6 +70,18 @@ def mean_batch(output_tokens_per_s: float | None, median_tpot_ms: float | None) 
     return output_tokens_per_s * median_tpot_ms / 1e3
 
 
+def mean_context_tokens(timelines: Timelines) -> float | None:
+    """Tokens of a decoding request in the KV cache, averaged over all decode steps of the requests that succeeded.
+
+    An answer of n tokens takes n - 1 decode steps, the first with the prompt and one token, the last with the prompt
+    and n - 1: on average prompt + n/2.
+    """
+    steps = np.where(timelines.succeeded, timelines.output_tokens - 1, np.nan)
+    tokens_held = timelines.prompt_tokens + timelines.output_tokens / 2
+    known = ~np.isnan(steps * tokens_held) & (steps > 0)
+    return float(np.average(tokens_held[known], weights=steps[known])) if known.any() else None
+
+
 def good(timelines: Timelines, slo: Slo) -> Booleans:
     """Say for each request whether it succeeded and held every bound at once.
 

@@ -1,0 +1,100 @@
+"""One or two normals fitted to weighted points by maximum likelihood, without a random start."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from whichbits.record.timelines import Floats
+
+_ROUNDS = 1000
+_CONVERGED = 1e-10
+_STARTS = (0.5, 0.8, 0.95)
+
+
+class Mixture(NamedTuple):
+    """Normals with their shares, the lowest mean first."""
+
+    shares: Floats
+    means: Floats
+    sigmas: Floats
+
+    @property
+    def free_parameters(self) -> int:
+        """Mean and spread of each, and all shares but one."""
+        return 3 * self.means.size - 1
+
+    @property
+    def separation(self) -> float:
+        """Ashman's D of two normals: the distance of their means in units of their spread."""
+        return float((self.means[1] - self.means[0]) / np.sqrt((self.sigmas**2).mean()))
+
+    def log_densities(self, points: Floats) -> Floats:
+        """Return ln(share x density) with a row a normal."""
+        offset = (points - self.means[:, None]) / self.sigmas[:, None]
+        scale = np.log(self.shares / (self.sigmas * np.sqrt(2 * np.pi)))
+        weighted: Floats = scale[:, None] - offset**2 / 2
+        return weighted
+
+    def log_likelihood(self, points: Floats, weights: Floats) -> float:
+        """Return the sum over the points, each ``weights`` times there."""
+        return float(weights @ np.logaddexp.reduce(self.log_densities(points), axis=0))
+
+    def bic(self, points: Floats, weights: Floats) -> float:
+        """Return Schwarz's criterion, the lower the better: parameters x ln(n) - 2 ln(likelihood)."""
+        return self.free_parameters * float(np.log(weights.sum())) - 2 * self.log_likelihood(points, weights)
+
+
+def one_normal(points: Floats, weights: Floats, narrowest: float) -> Mixture:
+    """Fit one normal."""
+    return _maximised(np.ones((1, points.size)), points, weights, narrowest)
+
+
+def two_normals(points: Floats, weights: Floats, narrowest: float) -> Mixture:
+    """Fit two by expectation maximisation; ``points`` ascend, and no spread gets below ``narrowest``.
+
+    It starts from cuts at the median and towards the upper end, where a rare second kind would be, and from the
+    widest gap between neighbouring points' halves; the likeliest end counts.
+    """
+    cumulated = np.cumsum(weights) / weights.sum()
+    cuts = {int(np.searchsorted(cumulated, share)) for share in _STARTS} | {_otsu(points, weights)}
+    ends = [_expectation_maximisation(_cut(points, cut), points, weights, narrowest) for cut in sorted(cuts)]
+    best = max(ends, key=lambda end: end.log_likelihood(points, weights))
+    order = np.argsort(best.means, kind="stable")
+    return Mixture(best.shares[order], best.means[order], best.sigmas[order])
+
+
+def _cut(points: Floats, cut: int) -> Floats:
+    """Give the points up to index ``cut`` to the first normal, the rest to the second, each a little of both."""
+    first = np.where(np.arange(points.size) <= cut, 0.99, 0.01)
+    return np.stack([first, 1 - first])
+
+
+def _otsu(points: Floats, weights: Floats) -> int:
+    """Return the cut with the largest variance between both sides (N. Otsu, IEEE SMC 9, 1979)."""
+    below = np.cumsum(weights)[:-1]
+    sums = np.cumsum(weights * points)
+    above = weights.sum() - below
+    between = below * above * (sums[:-1] / below - (sums[-1] - sums[:-1]) / above) ** 2
+    return int(np.argmax(between)) if between.size else 0
+
+
+def _expectation_maximisation(belongs: Floats, points: Floats, weights: Floats, narrowest: float) -> Mixture:
+    mixture, reached = _maximised(belongs, points, weights, narrowest), -np.inf
+    for _ in range(_ROUNDS):
+        densities = mixture.log_densities(points)
+        total = np.logaddexp.reduce(densities, axis=0)
+        likelihood = float(weights @ total)
+        if likelihood - reached < _CONVERGED * abs(likelihood):
+            break
+        reached = likelihood
+        mixture = _maximised(np.exp(densities - total), points, weights, narrowest)
+    return mixture
+
+
+def _maximised(belongs: Floats, points: Floats, weights: Floats, narrowest: float) -> Mixture:
+    """Return the likeliest normals, given to which share each point belongs to each of them."""
+    masses = belongs * weights
+    totals = np.maximum(masses.sum(axis=1), np.finfo(np.float64).tiny)
+    means = masses @ points / totals
+    spreads = (masses * (points - means[:, None]) ** 2).sum(axis=1) / totals
+    return Mixture(totals / totals.sum(), means, np.maximum(np.sqrt(spreads), narrowest))

@@ -1,0 +1,91 @@
+"""Which decode steps have carried a neighbour's prefill, read from the timelines alone.
+
+A prompt's prefill ends with its first token, which leaves the engine in the same step as its neighbours' next tokens.
+So a gap carries a prefill if the first chunk of another request of the same replica came with the chunk that ends it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from whichbits.record.timelines import Booleans, Floats, Ints, Timelines
+
+_NS_PER_MS = 1e6
+
+
+@dataclass(frozen=True)
+class PrefillSteps:
+    """Gaps with and without the end of a prefill.
+
+    A prompt that is prefilled in several chunks also slows steps before its first token, so ``share`` is a lower
+    bound, and ``without_prefill_ms`` may still hold some prefill.
+    """
+
+    n: int
+    share: float
+    with_prefill_ms: float | None
+    """Median gap that carries one."""
+    without_prefill_ms: float | None
+
+
+def prefill_steps(timelines: Timelines, replicas: Sequence[str | None]) -> PrefillSteps | None:
+    """Split all gaps of the requests that succeeded; ``replicas`` names each request's server.
+
+    None if there are no gaps, or if several replicas may have answered and some request does not name its own.
+    """
+    if None in replicas and len(set(replicas)) > 1:
+        return None
+    gaps = [_gaps(timelines, np.array([each == replica for each in replicas])) for replica in dict.fromkeys(replicas)]
+    lengths = np.concatenate([each.lengths_ns for each in gaps]) if gaps else np.array([])
+    carrying = np.concatenate([each.carrying for each in gaps]) if gaps else np.array([], dtype=np.bool_)
+    if not lengths.size:
+        return None
+    return PrefillSteps(
+        n=lengths.size,
+        share=float(carrying.mean()),
+        with_prefill_ms=_median_ms(lengths[carrying]),
+        without_prefill_ms=_median_ms(lengths[~carrying]),
+    )
+
+
+def carrying_share(timelines: Timelines, replicas: Sequence[str | None]) -> Floats:
+    """Return for each request the share of its gaps that carried a neighbour's prefill; NaN if it has no gap."""
+    shares = np.full(len(timelines), np.nan)
+    for replica in dict.fromkeys(replicas):
+        gaps = _gaps(timelines, np.array([each == replica for each in replicas]))
+        of_request = np.bincount(gaps.request, minlength=len(timelines))
+        carried = np.bincount(gaps.request, weights=gaps.carrying, minlength=len(timelines))
+        some = of_request > 0
+        shares[some] = carried[some] / of_request[some]
+    return shares
+
+
+@dataclass(frozen=True)
+class _Gaps:
+    """The gaps of one replica's requests, one entry a gap."""
+
+    request: Ints
+    lengths_ns: Floats
+    carrying: Booleans
+
+
+def _gaps(timelines: Timelines, here: Booleans) -> _Gaps:
+    """Give each first chunk to the nearest chunk of each neighbour: within half a gap before or after it.
+
+    After an answer's last chunk only a tenth counts: there the stream's own next request may soon begin.
+    """
+    request = np.repeat(np.arange(len(timelines)), timelines.chunks)
+    times = timelines.chunk_ns.astype(np.float64)
+    wanted = (timelines.succeeded & here)[request]
+    ends = np.flatnonzero((request[1:] == request[:-1]) & wanted[1:]) + 1
+    before = times[ends] - times[ends - 1]
+    last = np.append(request[1:] != request[:-1], True)[ends]
+    after = np.where(last, before / 5, np.append(np.diff(times), 0.0)[ends])
+    firsts = np.sort(timelines.first_chunk_ns[here & ~np.isnan(timelines.first_chunk_ns)])
+    came = np.searchsorted(firsts, times[ends] + after / 2) - np.searchsorted(firsts, times[ends] - before / 2)
+    return _Gaps(request[ends], before, came > 0)
+
+
+def _median_ms(lengths_ns: Floats) -> float | None:
+    return float(np.median(lengths_ns)) / _NS_PER_MS if lengths_ns.size else None

@@ -1,0 +1,1 @@
+"""Checkpoints: what a model folder holds, read from its config and its tensors' headers alone."""

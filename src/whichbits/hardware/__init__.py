@@ -1,0 +1,1 @@
+"""Hardware: what accelerators can do at most, from a table with sources, and what this machine does, measured."""
