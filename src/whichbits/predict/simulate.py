@@ -1,0 +1,152 @@
+"""One cell in virtual time: a client, a router and replicas, from the first send to the last token."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from math import inf
+
+from whichbits.predict.blocks import BlockPool
+from whichbits.predict.clients import CappedLoop, Client, Send, client_for
+from whichbits.predict.engine import Answers, Limits, Replica, Stretch
+from whichbits.predict.pace import Pace
+from whichbits.predict.routers import ROUTERS, Router
+from whichbits.predict.workload import Workload
+
+
+@dataclass(frozen=True)
+class Server:
+    """What one replica is: its pace, its limits, and its KV cache in blocks."""
+
+    pace: Pace
+    limits: Limits
+    kv_blocks: int
+    block_size: int = 16
+    prefix_caching: bool = True
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """Replicas that are alike, and how requests find one."""
+
+    server: Server
+    replicas: int = 1
+    balance: str = "round_robin"
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Played:
+    """A cell that was played to its end. Lists have an entry a request; times in seconds as the client sees them."""
+
+    work: Workload
+    scheduled_s: Sequence[float]
+    sent_s: Sequence[float]
+    first_s: Sequence[float]
+    last_s: Sequence[float]
+    cached_tokens: Sequence[int]
+    replica: Sequence[int]
+    preemptions: int
+    answers: Answers
+    stretches: Sequence[Sequence[Stretch] | None]
+
+
+def new_pools(fleet: Fleet, work: Workload) -> list[BlockPool]:
+    """Return the replicas' empty KV caches."""
+    server = fleet.server
+    return [
+        BlockPool(server.kv_blocks, server.block_size, work.prefix_tokens, remembers=server.prefix_caching)
+        for _ in range(fleet.replicas)
+    ]
+
+
+def play(
+    fleet: Fleet,
+    work: Workload,
+    concurrency: int | None,
+    pools: Sequence[BlockPool] | None = None,
+    *,
+    keep_steps: bool = False,
+) -> Played:
+    """Play ``work`` to its end; ``pools`` carry over what an earlier play left in the caches.
+
+    Every request must fit into an empty cache, or it would wait for ever.
+    """
+    server = fleet.server
+    answers = Answers.to(work)
+    replicas = [
+        Replica(server.pace, server.limits, pool, work, answers, keep_steps=keep_steps)
+        for pool in pools or new_pools(fleet, work)
+    ]
+    router = ROUTERS[fleet.balance](work, fleet.replicas, fleet.seed)
+    stage = _Stage(server.pace, work, client_for(work, concurrency), router, replicas)
+    stage.play()
+    out = server.pace.token_out
+    return Played(
+        work=work,
+        scheduled_s=stage.client.scheduled_s,
+        sent_s=stage.sent_s,
+        first_s=[first + out for first in answers.first_s],
+        last_s=[last + out for last in answers.last_s],
+        cached_tokens=answers.cached_tokens,
+        replica=stage.chosen,
+        preemptions=sum(replica.preemptions for replica in replicas),
+        answers=answers,
+        stretches=[replica.stretches for replica in replicas],
+    )
+
+
+class _Stage:
+    """The event loop: what happens first, a send, an arrival at an engine, or the end of a replica's stretch."""
+
+    def __init__(
+        self, pace: Pace, work: Workload, client: Client, router: Router, replicas: Sequence[Replica]
+    ) -> None:
+        self.client = client
+        self.sent_s = [0.0] * len(work)
+        self.chosen = [0] * len(work)
+        self._pace, self._router, self._replicas = pace, router, replicas
+        # A front end takes requests one after the other: when each replica's is free again.
+        self._front_free = [0.0] * len(replicas)
+        self._sends: list[Send] = client.opening()
+        self._arrivals: list[Send] = []
+
+    def play(self) -> None:
+        replicas = self._replicas
+        single = replicas[0] if len(replicas) == 1 else None
+        while True:
+            next_end = single.until if single is not None else min(replica.until for replica in replicas)
+            send = self._sends[0][0] if self._sends else inf
+            arrival = self._arrivals[0][0] if self._arrivals else inf
+            if send <= arrival and send <= next_end and send < inf:
+                self._send(*heappop(self._sends))
+            elif arrival <= next_end and arrival < inf:
+                now, request = heappop(self._arrivals)
+                replicas[self.chosen[request]].arrive(request, now)
+            elif next_end < inf:
+                at = 0 if single is not None else next(i for i, r in enumerate(replicas) if r.until == next_end)
+                self._step(at, next_end)
+            else:
+                return
+
+    def _send(self, now: float, request: int) -> None:
+        if isinstance(self.client, CappedLoop) and not self.client.may_leave(request):
+            return
+        self._leave(now, request)
+
+    def _leave(self, now: float, request: int) -> None:
+        replicas = self._replicas
+        at = self._router.choose(request, lambda which: replicas[which].outstanding)
+        self.chosen[request] = at
+        self.sent_s[request] = now
+        pace = self._pace
+        free = max(self._front_free[at], now) + pace.request_turn
+        self._front_free[at] = free
+        heappush(self._arrivals, (free + pace.request_in, request))
+
+    def _step(self, at: int, now: float) -> None:
+        seen = now + self._pace.token_out
+        for _ in self._replicas[at].step():
+            self._router.ended(at)
+            following = self.client.ended(seen)
+            if following is not None:
+                self._leave(*following)
