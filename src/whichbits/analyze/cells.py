@@ -70,6 +70,7 @@ def cell_summary(
         mean_batch=mean_batch(work.output_tokens_per_s, tpot.p50),
         peak_concurrency=peak_concurrency(timelines),
         prefix_hit_rate=prefix_hit_rate(timelines, engines),
+        intervals=cell.intervals,
         mean_context_tokens=mean_context_tokens(timelines),
         itl_modes=itl_modes(itl_ms(timelines)),
         prefill_steps=prefill_steps(timelines, requests["replica"].to_pylist()),

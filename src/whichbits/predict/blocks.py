@@ -12,14 +12,20 @@ from collections import OrderedDict
 class BlockPool:
     """Runs are keyed by a shared prefix's number (from 0), or by ``own_key`` for what only one request has."""
 
-    __slots__ = ("_cached", "_queue", "_references", "_unused", "block", "free", "prefix_blocks", "remembers")
+    __slots__ = ("_cached", "_queue", "_references", "_unused", "block", "free", "keeps_own", "prefix_blocks", "remembers")
 
-    def __init__(self, blocks: int, block: int, prefix_tokens: int = 0, *, remembers: bool = True) -> None:
-        """``blocks`` of ``block`` tokens; ``remembers`` is vLLM's prefix caching."""
+    def __init__(
+        self, blocks: int, block: int, prefix_tokens: int = 0, *, remembers: bool = True, keeps_own: bool = False
+    ) -> None:
+        """``blocks`` of ``block`` tokens; ``remembers`` is vLLM's prefix caching.
+
+        ``keeps_own`` keeps what only one request has as well, for traffic that sends the same prompts again.
+        """
         self.block = block
         self.free = blocks
         self.prefix_blocks = prefix_tokens // block
         self.remembers = remembers
+        self.keeps_own = keeps_own
         self._unused = blocks
         self._queue: OrderedDict[int, int] = OrderedDict()
         self._cached: dict[int, int] = {}
@@ -70,7 +76,7 @@ class BlockPool:
 
     def release(self, prefix: int, request: int, own: int, *, again: bool = False) -> None:
         """Take back the ``own`` blocks of a request, and its hold on its prefix; ``again`` if its prompt may return."""
-        self._return_own(request, own, again or prefix >= 0)
+        self._return_own(request, own, again or prefix >= 0 or self.keeps_own)
         if prefix >= 0 and self.remembers:
             self._let_go(prefix)
 

@@ -279,7 +279,7 @@ class Replica:
         if self._resumed:
             wanted = self._resumed.get(request, (wanted, 0))[0]
         pool, prefix = self._pool, self._work.prefix[request]
-        found = pool.found(prefix, request, wanted) if prefix >= 0 or self.preemptions else 0
+        found = pool.found(prefix, request, wanted) if prefix >= 0 or self.preemptions or pool.keeps_own else 0
         there = found * pool.block
         chunk = min(wanted - there, budget)
         shared = pool.shared(prefix, found)

@@ -50,11 +50,11 @@ class Played:
     stretches: Sequence[Sequence[Stretch] | None]
 
 
-def new_pools(fleet: Fleet, work: Workload) -> list[BlockPool]:
-    """Return the replicas' empty KV caches."""
-    server = fleet.server
+def new_pools(fleet: Fleet, work: Workload, *, keeps_own: bool = False) -> list[BlockPool]:
+    """Return the replicas' empty KV caches; ``keeps_own`` if the same prompts will be played again."""
+    server, tokens = fleet.server, work.prefix_tokens
     return [
-        BlockPool(server.kv_blocks, server.block_size, work.prefix_tokens, remembers=server.prefix_caching)
+        BlockPool(server.kv_blocks, server.block_size, tokens, remembers=server.prefix_caching, keeps_own=keeps_own)
         for _ in range(fleet.replicas)
     ]
 

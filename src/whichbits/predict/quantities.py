@@ -1,0 +1,40 @@
+"""The numbers of one play that get an interval, under their addresses in summary.json.
+
+Formulas are those of ``analyze.latency`` and ``analyze.throughput``, from first and last tokens alone.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from whichbits.predict.simulate import Played
+
+Quantities = Mapping[str, float]
+
+_PERCENTILES = (50, 90, 99)
+
+
+def quantities(played: Played) -> Quantities:
+    """Return latencies in ms, throughputs in tokens/s, mean batch and prefix hit rate of a cell."""
+    scheduled, first, last = (np.array(column) for column in (played.scheduled_s, played.first_s, played.last_s))
+    output = np.array(played.work.output_tokens)
+    several = output >= 2
+    tpot = (last - first)[several] / (output[several] - 1)
+    seconds = float(last.max() - scheduled.min())
+    found: dict[str, float] = {}
+    for name, values in {"ttft_ms": first - scheduled, "tpot_ms": tpot, "e2e_ms": last - scheduled}.items():
+        if values.size:
+            found |= _percentiles(name, values * 1e3)
+    prompt = sum(played.work.prompt_tokens)
+    found["output_tokens_per_s"] = float(output.sum()) / seconds
+    found["total_tokens_per_s"] = (float(output.sum()) + prompt) / seconds
+    found["prefix_hit_rate"] = sum(played.cached_tokens) / prompt
+    if "tpot_ms.p50" in found:
+        found["mean_batch"] = found["output_tokens_per_s"] * found["tpot_ms.p50"] / 1e3
+    return found
+
+
+def _percentiles(name: str, values: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> dict[str, float]:
+    percentiles = np.percentile(values, _PERCENTILES).tolist()
+    named = {f"{name}.p{percent}": value for percent, value in zip(_PERCENTILES, percentiles, strict=True)}
+    return named | {f"{name}.mean": float(values.mean())}

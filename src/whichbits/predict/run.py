@@ -1,0 +1,131 @@
+"""A study in virtual time: every arm put on the study's GPU, every cell played, an ordinary run folder written."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from whichbits.errors import BadInput
+from whichbits.predict.capacity import Room, room_of
+from whichbits.predict.cell import Question, intervals, play_cell
+from whichbits.predict.constants import Constants, default_constants
+from whichbits.predict.deployment import Deployment
+from whichbits.predict.grounds import grounds
+from whichbits.predict.quantities import quantities
+from whichbits.predict.timelines import records_of
+from whichbits.predict.workload import Workload
+from whichbits.record.schema import ArmRecord, Cell, Fact, ReplicaRecord
+from whichbits.record.writer import RunWriter
+from whichbits.study.model import Load, PrefixRepetitionTraffic, Study
+from whichbits.traffic.plan import plan_cell
+
+_SOURCE = "predicted"
+DRAWS = 20
+"""Draws of the constants behind an interval: with 20 the 5 % and 95 % points lie between the outermost two."""
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """What a prediction supposes: constants, how often they are drawn anew, and from which seed."""
+
+    constants: Constants
+    draws: int = DRAWS
+    seed: int = 0
+
+    @classmethod
+    def default(cls) -> "Assumed":
+        """Return this release's constants and number of draws."""
+        return cls(default_constants())
+
+
+def deployments(study: Study) -> Mapping[str, Deployment]:
+    """Return every arm on the study's GPU.
+
+    Raises:
+        BadInput: no ``gpu``, or one that is unknown; an arm that no kernel serves there, named.
+    """
+    if study.gpu is None:
+        raise BadInput(
+            "no_gpu_named",
+            f"the study {study.name} names no GPU",
+            why="a prediction needs to know what it is about",
+            fix="add `gpu: L4` to the study, or give --gpu",
+        )
+    return {name: _deployment(study, name) for name in study.arms}
+
+
+def predict_study(study: Study, cells: Iterable[Cell], writer: RunWriter, assumed: Assumed) -> None:
+    """Predict ``cells`` one after the other and write them as a run that has ended."""
+    placed = deployments(study)
+    for name, deployment in placed.items():
+        writer.arm(arm_record(name, deployment, assumed.constants))
+    draws = assumed.constants.draws(assumed.draws, assumed.seed) if assumed.draws else []
+    began_s = 0.0
+    for cell in cells:
+        question = question_of(study, cell)
+        played = play_cell(placed[cell.arm], question, assumed.constants, keep_steps=True)
+        best = quantities(played)
+        records = records_of(played, began_s, assumed.constants["front.out_us"] * 1e-6)
+        ended_s = began_s + max(played.last_s)
+        done = replace(
+            cell,
+            state="done",
+            requests=len(records),
+            failed=0,
+            started_ns=round(began_s * 1e9),
+            finished_ns=round(ended_s * 1e9),
+            cache_state=study.cache,
+            intervals=intervals(placed[cell.arm], question, best, draws),
+            notes=_notes(played.preemptions),
+        )
+        writer.cell(done, records)
+        began_s = ended_s + 1.0
+    writer.finish()
+
+
+def question_of(study: Study, cell: Cell) -> Question:
+    """Return what a cell asks: the same requests that a measured run would send."""
+    planned = plan_cell(study, Load(concurrency=cell.concurrency, request_rate=cell.request_rate), cell.repeat)
+    traffic = study.traffic
+    prefix_tokens = traffic.prefix_tokens if isinstance(traffic, PrefixRepetitionTraffic) else 0
+    return Question(Workload.of(planned, prefix_tokens), cell.concurrency, study.cache, study.seed + cell.repeat)
+
+
+def arm_record(name: str, deployment: Deployment, constants: Constants) -> ArmRecord:
+    """Describe an arm as its engine's log would, every fact marked as predicted."""
+    arm = deployment.arm
+    facts = _facts(deployment, room_of(deployment, constants)) | {"rests_on": grounds(deployment, constants)}
+    told = {key: Fact(value, _SOURCE) for key, value in facts.items() if value is not None}
+    replicas = tuple(ReplicaRecord(str(at), (), {}, "", None, None, told) for at in range(arm.replicas))
+    checkpoint = {key: Fact(value, "the checkpoint's config") for key, value in deployment.checkpoint.scalars().items() if not isinstance(value, tuple)}
+    return ArmRecord(name, arm.weight_format, arm.engine, checkpoint, replicas)
+
+
+def _facts(deployment: Deployment, room: Room) -> dict[str, str | int | float | bool | None]:
+    arm = deployment.arm
+    return {
+        "engine_version": ".".join(map(str, deployment.version.number)),
+        "device_name": deployment.device.name,
+        "quant_kernels": deployment.kernel.name,
+        "kernel_note": deployment.kernel.note,
+        "model_memory_gib": round(room.weights_gib, 3),
+        "kv_cache_memory_gib": round(room.kv_cache_gib, 3),
+        "kv_cache_tokens": room.kv_cache_tokens,
+        "activation_peak_gib": round(room.activation_gib, 3),
+        "cuda_graph_gib": round(room.graphs_gib, 3) if room.graphs_gib else None,
+        "max_model_len": arm.max_model_len,
+        "max_num_seqs": deployment.max_num_seqs,
+        "max_num_batched_tokens": deployment.max_num_batched_tokens,
+        "enforce_eager": deployment.eager,
+        "tensor_parallel_size": deployment.gpus,
+        "kv_cache_dtype": arm.kv_cache_dtype,
+    }
+
+
+def _deployment(study: Study, name: str) -> Deployment:
+    try:
+        return Deployment.of(study.arms[name], study.gpu or "", study.engine_version)
+    except BadInput as error:
+        raise error.about(name) from None
+
+
+def _notes(preemptions: int) -> tuple[str, ...]:
+    return (f"{preemptions} preemptions",) if preemptions else ()

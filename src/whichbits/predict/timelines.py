@@ -1,0 +1,53 @@
+"""From a played cell to what a client would have recorded: a row a request, a time a token."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from whichbits.predict.engine import Stretch
+from whichbits.predict.simulate import Played
+from whichbits.record.schema import RequestRecord
+from whichbits.record.timelines import Floats
+
+_NS = 1e9
+
+
+def records_of(played: Played, origin_s: float, token_out_s: float) -> list[RequestRecord]:
+    """Return the requests of a cell that began at ``origin_s`` of its run; the play must have kept its steps."""
+    ends = [step_ends(stretches or ()) for stretches in played.stretches]
+    return [_record(played, request, origin_s, ends[played.replica[request]] + token_out_s) for request in range(len(played.work))]
+
+
+def step_ends(stretches: Sequence[Stretch]) -> Floats:
+    """Return when each step of a replica ended, in seconds."""
+    if not stretches:
+        return np.zeros(0)
+    steps, start, linear, square = (np.array(column) for column in zip(*stretches, strict=True))
+    first = np.repeat(np.cumsum(steps) - steps, steps)
+    number = np.arange(1, first.size + 1) - first
+    return np.repeat(start, steps) + number * (np.repeat(linear, steps) + number * np.repeat(square, steps))
+
+
+def _record(played: Played, request: int, origin_s: float, ends: Floats) -> RequestRecord:
+    pieces = [ends[first : first + count] for first, count in played.answers.segments[request]]
+    chunk_ns = np.rint((origin_s + np.concatenate(pieces)) * _NS).astype(np.int64).tolist()
+    work = played.work
+    return RequestRecord(
+        index=work.index[request],
+        replica=str(played.replica[request]),
+        requested_output_tokens=work.output_tokens[request],
+        prompt_tokens=work.prompt_tokens[request],
+        cached_tokens=played.cached_tokens[request],
+        output_tokens=work.output_tokens[request],
+        scheduled_ns=round((origin_s + played.scheduled_s[request]) * _NS),
+        sent_ns=round((origin_s + played.sent_s[request]) * _NS),
+        first_byte_ns=chunk_ns[0],
+        finished_ns=chunk_ns[-1],
+        chunk_ns=chunk_ns,
+        chunk_tokens=[1] * len(chunk_ns),
+        finish_reason="length",
+        done_seen=True,
+        http_status=200,
+        error_code=None,
+        error=None,
+    )
