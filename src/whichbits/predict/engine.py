@@ -6,6 +6,9 @@ preempts the request that came last, which later computes everything anew (``v1/
 
 Between two scheduling events every step is alike but for the growing KV cache, whose cost is linear. So a stretch of
 n decode steps is one event: it starts at t, and step j of it ends at t + a j + b j^2.
+
+Before the engine stands one process that takes requests in and hands tokens out, one after the other. If tokens come
+faster than it hands them out it falls behind, and everything that is seen from outside is seen that much later.
 """
 
 from collections import deque
@@ -17,8 +20,8 @@ from whichbits.predict.blocks import BlockPool
 from whichbits.predict.pace import Pace
 from whichbits.predict.workload import Workload
 
-Stretch = tuple[int, float, float, float]
-"""Steps n, start t, and a and b: step j of n ends at t + a j + b j^2."""
+Stretch = tuple[int, float, float, float, float]
+"""Steps n, start t, a and b (step j of n ends at t + a j + b j^2), and how much later its last tokens are seen."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,8 @@ class Replica:
         "_chunks",
         "_claimed",
         "_decoding",
+        "_delay",
+        "_front_free",
         "_growth",
         "_kv",
         "_limits",
@@ -102,8 +107,14 @@ class Replica:
         # Decoding requests by the step, modulo a block's size, before which they need a new block.
         self._growth = [0] * pool.block
         self._batch = self._kv = self._steps = self._admitted = self._claimed = 0
-        self._start = 0.0
+        self._start = self._front_free = self._delay = 0.0
         self._stretch: tuple[int, float, float] = (0, 0.0, 0.0)
+
+    def take_in(self, now: float) -> float:
+        """Return when a request sent at ``now`` reaches the engine's queue, and keep the front end busy with it."""
+        pace = self._pace
+        self._front_free = max(self._front_free, now) + pace.request_turn
+        return self._front_free + pace.request_in
 
     def arrive(self, request: int, now: float) -> None:
         """Queue a request that comes at ``now``; a stretch of decode steps ends with the step that is under way."""
@@ -118,10 +129,11 @@ class Replica:
     def step(self) -> list[int]:
         """Finish the step or stretch that ends at ``until``, return the requests that it ended, and plan the next."""
         now = self.until
-        self._advance()
-        ended = self._end_decoding(now)
+        self._advance(now)
+        seen = now + self._delay
+        ended = self._end_decoding(seen)
         if self._chunks:
-            self._end_chunks(now, ended)
+            self._end_chunks(seen, ended)
         self.outstanding -= len(ended)
         self._plan(now)
         return ended
@@ -144,7 +156,7 @@ class Replica:
             tokens += chunk
             sampled += there + chunk == wanted
             seconds += pace.per_attended_pair * chunk * (there + 0.5 * chunk) + pace.per_prefill_kv_token * there
-        seconds = max(seconds + pace.mixed[tokens] + pace.head[sampled], pace.front[sampled])
+        seconds += pace.mixed[tokens] + pace.head[sampled]
         self._stretch = (1, seconds, 0.0)
         self.until = now + seconds
 
@@ -158,8 +170,6 @@ class Replica:
         pace = self._pace
         half = 0.5 * pace.per_kv_token * batch
         linear = pace.decode[batch] + pace.per_kv_token * self._kv + half
-        if linear + half < pace.front[batch]:
-            linear, half = pace.front[batch], 0.0
         self._stretch = (steps, linear, half)
         self.until = now + steps * (linear + half * steps)
 
@@ -173,18 +183,22 @@ class Replica:
             self._stretch = (reached, linear, square)
             self.until = self._start + reached * (linear + square * reached)
 
-    def _advance(self) -> None:
-        """Account for the steps that have passed: KV tokens, blocks, and the clock."""
+    def _advance(self, now: float) -> None:
+        """Account for the steps that have passed: KV tokens, blocks, the front end, and the clock."""
         steps, linear, square = self._stretch
-        if self._batch:
-            self._kv += steps * self._batch
+        batch = self._batch
+        if batch:
+            self._kv += steps * batch
             new = self._new_blocks(self._steps + self._claimed, steps - self._claimed)
             if new:
                 self._pool.take(new)
         self._claimed = 0
         self._steps += steps
+        batch_out = self._pace.token_turn * (batch + len(self._chunks))
+        self._front_free = max(max(self._front_free, self._start) + steps * batch_out, now + batch_out)
+        self._delay = self._front_free - now - 0.5 * batch_out
         if self.stretches is not None:
-            self.stretches.append((steps, self._start, linear, square))
+            self.stretches.append((steps, self._start, linear, square, self._delay))
 
     def _end_decoding(self, now: float) -> list[int]:
         ended: list[int] = []

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 class Pace:
     """Durations in seconds. Tables are indexed by a number of tokens or of requests, from 0.
 
-    A decode step of ``b`` requests with ``kv`` tokens in the cache takes ``decode[b] + per_kv_token * kv``, but never
-    less than ``front[b]``, what the processes before the engine need for ``b`` answers. A step with a prefill takes
-    ``mixed[tokens]`` for all its tokens, ``head[s]`` for the ``s`` of them that are sampled, and attention.
+    A decode step of ``b`` requests with ``kv`` tokens in the cache takes ``decode[b] + per_kv_token * kv``. A step with a
+    prefill takes ``mixed[tokens]`` for all its tokens, ``head[s]`` for the ``s`` that are sampled, and attention.
     """
 
     decode: Sequence[float]
     mixed: Sequence[float]
     head: Sequence[float]
-    front: Sequence[float]
     per_kv_token: float
     per_attended_pair: float
     """Attention of prefill: one new token that looks at one token."""
@@ -26,5 +24,7 @@ class Pace:
     """From the client's send to the engine's queue, for one request alone."""
     request_turn: float
     """What a request takes of the front end's time, during which no other comes through."""
+    token_turn: float
+    """What handing out one token takes of the front end's time."""
     token_out: float
     """From the end of a step to the client's read."""

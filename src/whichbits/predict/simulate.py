@@ -78,7 +78,7 @@ def play(
         for pool in pools or new_pools(fleet, work)
     ]
     router = ROUTERS[fleet.balance](work, fleet.replicas, fleet.seed)
-    stage = _Stage(server.pace, work, client_for(work, concurrency), router, replicas)
+    stage = _Stage(answers, client_for(work, concurrency), router, replicas, server.pace.token_out)
     stage.play()
     out = server.pace.token_out
     return Played(
@@ -98,15 +98,11 @@ def play(
 class _Stage:
     """The event loop: what happens first, a send, an arrival at an engine, or the end of a replica's stretch."""
 
-    def __init__(
-        self, pace: Pace, work: Workload, client: Client, router: Router, replicas: Sequence[Replica]
-    ) -> None:
+    def __init__(self, answers: Answers, client: Client, router: Router, replicas: Sequence[Replica], out: float) -> None:
         self.client = client
-        self.sent_s = [0.0] * len(work)
-        self.chosen = [0] * len(work)
-        self._pace, self._router, self._replicas = pace, router, replicas
-        # A front end takes requests one after the other: when each replica's is free again.
-        self._front_free = [0.0] * len(replicas)
+        self.sent_s = [0.0] * len(answers.last_s)
+        self.chosen = [0] * len(answers.last_s)
+        self._last_s, self._out, self._router, self._replicas = answers.last_s, out, router, replicas
         self._sends: list[Send] = client.opening()
         self._arrivals: list[Send] = []
 
@@ -124,7 +120,7 @@ class _Stage:
                 replicas[self.chosen[request]].arrive(request, now)
             elif next_end < inf:
                 at = 0 if single is not None else next(i for i, r in enumerate(replicas) if r.until == next_end)
-                self._step(at, next_end)
+                self._step(at)
             else:
                 return
 
@@ -138,15 +134,11 @@ class _Stage:
         at = self._router.choose(request, lambda which: replicas[which].outstanding)
         self.chosen[request] = at
         self.sent_s[request] = now
-        pace = self._pace
-        free = max(self._front_free[at], now) + pace.request_turn
-        self._front_free[at] = free
-        heappush(self._arrivals, (free + pace.request_in, request))
+        heappush(self._arrivals, (replicas[at].take_in(now), request))
 
-    def _step(self, at: int, now: float) -> None:
-        seen = now + self._pace.token_out
-        for _ in self._replicas[at].step():
+    def _step(self, at: int) -> None:
+        for request in self._replicas[at].step():
             self._router.ended(at)
-            following = self.client.ended(seen)
+            following = self.client.ended(self._last_s[request] + self._out)
             if following is not None:
                 self._leave(*following)

@@ -48,12 +48,12 @@ def pace_of(deployment: Deployment, constants: Constants) -> Pace:
         decode=(scale * (steps.body(padded) + head)).tolist(),
         mixed=(scale * steps.body(tokens)).tolist(),
         head=(scale * head).tolist(),
-        front=(batch * constants["front.token_us"] * _US).tolist(),
         per_kv_token=scale * steps.per_kv_token,
         per_attended_pair=scale * steps.per_attended_pair,
         per_prefill_kv_token=scale * steps.per_kv_token,
         request_in=(constants["front.request_us"] - constants["front.turn_us"]) * _US,
         request_turn=constants["front.turn_us"] * _US,
+        token_turn=constants["front.token_us"] * _US,
         token_out=constants["front.out_us"] * _US,
     )
 

@@ -19,13 +19,21 @@ def records_of(played: Played, origin_s: float, token_out_s: float) -> list[Requ
 
 
 def step_ends(stretches: Sequence[Stretch]) -> Floats:
-    """Return when each step of a replica ended, in seconds."""
+    """Return when the tokens of each step of a replica were handed out, in seconds.
+
+    Within a stretch the front end's delay goes evenly from what it was to what it became.
+    """
     if not stretches:
         return np.zeros(0)
-    steps, start, linear, square = (np.array(column) for column in zip(*stretches, strict=True))
+    steps, start, linear, square, delay = (np.array(column) for column in zip(*stretches, strict=True))
+    before = np.concatenate([[0.0], delay[:-1]])
     first = np.repeat(np.cumsum(steps) - steps, steps)
     number = np.arange(1, first.size + 1) - first
-    return np.repeat(start, steps) + number * (np.repeat(linear, steps) + number * np.repeat(square, steps))
+    growth = linear + (delay - before) / steps
+    ends: Floats = np.repeat(start + before, steps) + number * (
+        np.repeat(growth, steps) + number * np.repeat(square, steps)
+    )
+    return ends
 
 
 def _record(played: Played, request: int, origin_s: float, ends: Floats) -> RequestRecord:
