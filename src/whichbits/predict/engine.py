@@ -140,10 +140,11 @@ class Replica:
 
     def _plan(self, now: float) -> None:
         self._start = now
+        before = self.preemptions
         if (self._waiting or self._partial is not None) and self._fill_step():
             self._plan_mixed(now)
         elif self._batch:
-            self._plan_stretch(now)
+            self._plan_stretch(now, self.preemptions > before)
         else:
             self.until = inf
 
@@ -160,13 +161,12 @@ class Replica:
         self._stretch = (1, seconds, 0.0)
         self.until = now + seconds
 
-    def _plan_stretch(self, now: float) -> None:
-        """Time the steps until someone ends or blocks run out."""
-        batch = self._batch
-        steps = self._decoding[0][0] - self._steps
-        if batch * (steps // self._pool.block + 1) > self._pool.free:
+    def _plan_stretch(self, now: float, lost_one: bool) -> None:
+        """Time the steps until someone ends or blocks run out; only one if someone had to go: he may come back next."""
+        steps = 1 if lost_one else self._decoding[0][0] - self._steps
+        if self._batch * (steps // self._pool.block + 1) > self._pool.free:
             steps = self._fitting(steps)
-            batch = self._batch
+        batch = self._batch
         pace = self._pace
         half = 0.5 * pace.per_kv_token * batch
         linear = pace.decode[batch] + pace.per_kv_token * self._kv + half
@@ -224,9 +224,6 @@ class Replica:
         self._partial = None
         for request, there, chunk, wanted in self._chunks:
             computed = there + chunk
-            if self._work.prefix[request] >= 0:
-                new = self._pool.remember(self._work.prefix[request], computed)
-                self._shared[request] = self._shared.get(request, 0) + new
             if computed < wanted:
                 self._partial = (request, computed, wanted)
             else:
@@ -256,7 +253,7 @@ class Replica:
 
     def _fill_step(self) -> bool:
         """Choose this step's prefill; return whether there is any. Everyone who decodes has a token and its block."""
-        if self._batch and self._claimed == 0 and self._claim_growth():
+        if self._batch and self._claim_growth():
             return False
         budget = self._limits.max_num_batched_tokens - self._batch
         if self._partial is not None:
@@ -279,12 +276,10 @@ class Replica:
         new = -(-(there + chunk) // block) - -(-there // block)
         if new <= self._pool.free:
             self._pool.take(new)
+            self._share(request, there + chunk)
             self._chunks.append((request, there, chunk, wanted))
             return budget - chunk
-        self._partial = None
-        own = -(-there // block) - self._shared.pop(request, 0)
-        self._pool.release(self._work.prefix[request], request, own, again=True)
-        self._put_back(request)
+        self._preempt_partial()
         return 0
 
     def _admit(self, request: int, budget: int) -> int:
@@ -301,24 +296,36 @@ class Replica:
             return 0
         if prefix >= 0:
             self._shared[request] = shared
+            self._share(request, there + chunk)
             self._answers.cached_tokens[request] = max(self._answers.cached_tokens[request], there)
         self._chunks.append((request, there, chunk, wanted))
         return chunk
+
+    def _share(self, request: int, tokens: int) -> None:
+        """Let others find a prefix from the moment on at which it is scheduled, as vLLM does."""
+        prefix = self._work.prefix[request]
+        if prefix >= 0:
+            self._shared[request] += self._pool.remember(prefix, tokens)
 
     def _claim_growth(self) -> bool:
         """Take the blocks that decoding needs in the next step; return whether someone had to be preempted for it."""
         before = self.preemptions
         while (new := self._new_blocks(self._steps, 1)) > self._pool.free:
-            self._preempt_last()
+            if self._partial is None:
+                self._preempt_last()
+            else:
+                self._preempt_partial()
         self._pool.take(new)
         self._claimed = 1
         return self.preemptions > before
 
     def _fitting(self, steps: int) -> int:
         """Return how many of ``steps`` the free blocks allow, at least one: for that one, the last may have to go."""
+        before = self.preemptions
         if self._claimed == 0:
             self._claim_growth()
-        steps = min(steps, self._decoding[0][0] - self._steps)
+        if self.preemptions > before:
+            return 1
         fit, left = 1, self._pool.free
         while fit < steps:
             left -= self._growth[-(self._steps + fit) % self._pool.block]
@@ -347,6 +354,14 @@ class Replica:
         if self.stretches is not None:
             first, count = self._answers.segments[request].pop()
             self._answers.segments[request].append((first, count - left))
+        self._put_back(request)
+
+    def _preempt_partial(self) -> None:
+        """Send the request whose prompt is under way back to the queue: it came last of all."""
+        request, there, _ = self._partial or (0, 0, 0)
+        self._partial = None
+        own = -(-there // self._pool.block) - self._shared.pop(request, 0)
+        self._pool.release(self._work.prefix[request], request, own, again=True)
         self._put_back(request)
 
     def _put_back(self, request: int) -> None:
