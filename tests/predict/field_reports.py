@@ -26,8 +26,18 @@ L4_KV_TOKENS = {"fp16": 102_288, "w8a8": 213_424, "w4a16": 269_824}
 L4_KV_TOKENS_WITH_GRAPHS = 69_328
 
 A100: Mapping[str, Mapping[str, float]] = {
-    "bf16": {"ttft_from_send_ms.p50": 621.9, "tpot_ms.mean": 154.9, "total_tokens_per_s": 17_782, "prefix_hit_rate": 0.304},
-    "awq": {"ttft_from_send_ms.p50": 796.2, "tpot_ms.mean": 159.1, "total_tokens_per_s": 16_637, "prefix_hit_rate": 0.392},
+    "bf16": {
+        "ttft_from_send_ms.p50": 621.9,
+        "tpot_ms.mean": 154.9,
+        "total_tokens_per_s": 17_782,
+        "prefix_hit_rate": 0.304,
+    },
+    "awq": {
+        "ttft_from_send_ms.p50": 796.2,
+        "tpot_ms.mean": 159.1,
+        "total_tokens_per_s": 16_637,
+        "prefix_hit_rate": 0.392,
+    },
 }
 """Qwen3-14B on two A100s, vLLM 0.11.0, prefixes of 3,072 tokens that three requests share, 10 requests/s under 32."""
 

@@ -1,4 +1,4 @@
-"""A second engine, written to be plain: every step, every token and every block by itself. The oracle of the fast one."""
+"""A second engine, written to be plain: each step, token and block by itself. The oracle of the fast one."""
 
 from collections import OrderedDict, deque
 from dataclasses import dataclass, field
@@ -61,7 +61,7 @@ class Request:
 class Stepwise:
     """Token times of a closed loop over one replica, by the rules of vLLM's V1 scheduler."""
 
-    def __init__(self, pace: Pace, limits: Limits, pool: Pool, block: int, work: Workload, concurrency: int) -> None:
+    def __init__(self, pace: Pace, limits: Limits, pool: Pool, block: int, *, work: Workload, concurrency: int) -> None:
         self.pace, self.limits, self.pool, self.block, self.work = pace, limits, pool, block, work
         self.times: list[list[float]] = [[] for _ in range(len(work))]
         self.cached = [0] * len(work)

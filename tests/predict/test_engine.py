@@ -26,7 +26,7 @@ def both(
     fleet = Fleet(Server(pace, limits, blocks, BLOCK, remembers))
     played = play(fleet, work, concurrency, keep_steps=True)
     times = [[ns / 1e9 for ns in record.chunk_ns] for record in records_of(played, 0.0, pace.token_out)]
-    oracle = Stepwise(pace, limits, Pool(blocks, remembers), BLOCK, work, concurrency)
+    oracle = Stepwise(pace, limits, Pool(blocks, remembers), BLOCK, work=work, concurrency=concurrency)
     oracle.play()
     return played, times, oracle
 

@@ -12,7 +12,17 @@ from collections import OrderedDict
 class BlockPool:
     """Runs are keyed by a shared prefix's number (from 0), or by ``own_key`` for what only one request has."""
 
-    __slots__ = ("_cached", "_queue", "_references", "_unused", "block", "free", "keeps_own", "prefix_blocks", "remembers")
+    __slots__ = (
+        "_cached",
+        "_queue",
+        "_references",
+        "_unused",
+        "block",
+        "free",
+        "keeps_own",
+        "prefix_blocks",
+        "remembers",
+    )
 
     def __init__(
         self, blocks: int, block: int, prefix_tokens: int = 0, *, remembers: bool = True, keeps_own: bool = False

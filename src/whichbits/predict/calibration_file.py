@@ -1,4 +1,4 @@
-"""A calibration on disk: the constants that were fitted, with what is left of their uncertainty and where it came from."""
+"""A calibration on disk: the constants that were fitted, and what is left of their uncertainty."""
 
 from pathlib import Path
 

@@ -63,12 +63,11 @@ def play_cell(deployment: Deployment, question: Question, constants: Constants, 
 
 
 def intervals(deployment: Deployment, question: Question, best: Quantities, draws: Sequence[Constants]) -> Intervals:
-    """Return the middle 90 % of what the draws give for every quantity of ``best``, widened to hold it."""
+    """Return a 95 % interval around every quantity of ``best`` from what the draws give."""
     drawn = [quantities(play_cell(deployment, question, constants)) for constants in draws]
     found: Intervals = {}
     for name, value in best.items() if drawn else ():
-        low, high = interval(np.array([each[name] for each in drawn]))
-        found[name] = (min(low, value), max(high, value))
+        found[name] = interval(np.array([each[name] for each in drawn]), value)
     return found
 
 

@@ -83,7 +83,7 @@ class CappedLoop:
 
 
 def client_for(work: Workload, concurrency: int | None) -> Client:
-    """Return the client that a load asks for: closed if there are no offsets, else open, under a cap if there is one."""
+    """Return the client that a load asks for: closed without offsets, else open, under a cap if there is one."""
     if work.offset_s is None:
         return ClosedLoop(work, concurrency or len(work))
     return OpenLoop(work.offset_s) if concurrency is None else CappedLoop(work.offset_s, concurrency)

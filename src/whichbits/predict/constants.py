@@ -58,13 +58,23 @@ class Constants:
         quantiles = normal_quantiles(count)
         uncertain = [name for name, cell in self.cells.items() if cell.sigma > 0]
         orders = {name: quantiles[Draws(seed, "constants", name).order(count)] for name in uncertain}
-        return [self.moved({name: self.cells[name].sigma * float(orders[name][at]) for name in uncertain}) for at in range(count)]
+        return [
+            self.moved({name: self.cells[name].sigma * float(orders[name][at]) for name in uncertain})
+            for at in range(count)
+        ]
 
 
-def interval(values: Floats, share: float = 0.9) -> tuple[float, float]:
-    """Return the middle ``share`` of the draws' values."""
-    low, high = np.quantile(values, [(1 - share) / 2, (1 + share) / 2]).tolist()
-    return low, high
+def interval(values: Floats, best: float) -> tuple[float, float]:
+    """Return a 95 % interval from the draws' values: normal in the logarithm, and wide enough to hold ``best``.
+
+    Where a value can be 0, as a hit rate can, the draws' own range.
+    """
+    low, high = float(values.min()), float(values.max())
+    if low > 0:
+        logs = np.log(values)
+        reach = 1.96 * float(logs.std(ddof=1)) if values.size > 1 else 0.0
+        low, high = float(np.exp(logs.mean() - reach)), float(np.exp(logs.mean() + reach))
+    return min(low, best), max(high, best)
 
 
 @cache

@@ -87,10 +87,11 @@ class Replica:
     )
 
     def __init__(
-        self, pace: Pace, limits: Limits, pool: BlockPool, work: Workload, answers: Answers, *, keep_steps: bool = False
+        self, speed: tuple[Pace, Limits], pool: BlockPool, work: Workload, answers: Answers, *, keep_steps: bool = False
     ) -> None:
         """``keep_steps`` keeps every stretch and every request's place in them, from which token times follow."""
-        self._pace, self._limits, self._pool, self._work, self._answers = pace, limits, pool, work, answers
+        self._pace, self._limits = speed
+        self._pool, self._work, self._answers = pool, work, answers
         self.until = inf
         self.outstanding = 0
         self.preemptions = 0

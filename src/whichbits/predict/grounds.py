@@ -1,4 +1,4 @@
-"""What a prediction rests on: the tables behind the constants that an arm's step time uses, and what is only guessed."""
+"""What a prediction rests on: the tables behind the constants of an arm's step time, and what is only guessed."""
 
 from whichbits.predict.constants import Constants
 from whichbits.predict.deployment import Deployment
@@ -23,7 +23,9 @@ def used(deployment: Deployment) -> tuple[str, ...]:
 def grounds(deployment: Deployment, constants: Constants) -> str:
     """Return one line: where the constants are from, and which of them no table covers."""
     cells = {name: constants.cells[name] for name in used(deployment)}
-    sources = dict.fromkeys(cell.source.partition(",")[0].partition(":")[0] for cell in cells.values() if not _guessed(cell.source))
+    sources = dict.fromkeys(
+        cell.source.partition(",")[0].partition(":")[0] for cell in cells.values() if not _guessed(cell.source)
+    )
     guessed = [name for name, cell in cells.items() if _guessed(cell.source)]
     far = f"; no table for {', '.join(guessed)}" if guessed else ""
     return ", ".join(sources) + far

@@ -1,7 +1,7 @@
 """Which kernel multiplies: checkpoint format, compute capability and engine version decide, as vLLM's choosers do.
 
-Read from vLLM 0.6.6 to 0.33 (``model_executor/layers/quantization``, ``model_executor/kernels/linear``). Names are those
-that the engine's log prints.
+Read from vLLM 0.6.6 to 0.33 (``model_executor/layers/quantization``, ``model_executor/kernels/linear``). Names are
+those that the engine's log prints.
 """
 
 from dataclasses import dataclass

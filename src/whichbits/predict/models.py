@@ -1,4 +1,4 @@
-"""What an arm's model is: its own folder where there is one, else the shape of a well-known name in the arm's format."""
+"""What an arm's model is: its own folder if there is one, else the shape of a well-known name in the arm's format."""
 
 import re
 import tomllib
@@ -66,28 +66,18 @@ def _config(known: Mapping[str, Any], arm: Arm) -> dict[str, Any]:
         "torch_dtype": "float16" if arm.weight_format == "fp16" else "bfloat16",
     }
     if "experts" in known:
-        config |= dict(zip(("num_experts", "num_experts_per_tok", "moe_intermediate_size"), known["experts"], strict=True))
+        config |= dict(
+            zip(("num_experts", "num_experts_per_tok", "moe_intermediate_size"), known["experts"], strict=True)
+        )
     quantization = _quantization(arm.weight_format, f"{arm.model} {arm.quantization or ''}".lower())
     return config | ({} if quantization is None else {"quantization_config": quantization})
 
 
 def _quantization(weight_format: WeightFormat, words: str) -> dict[str, Any] | None:
     """Return the quantisation config that checkpoints of a format usually have; the name may tell AWQ from GPTQ."""
-    match weight_format:
-        case "w8a8-fp8":
-            return _compressed(8, "float", activations=8)
-        case "w8a8-int8":
-            return _compressed(8, "int", activations=8)
-        case "w4a16" if "awq" in words:
-            return {"quant_method": "awq", "bits": 4, "group_size": _GROUP, "zero_point": True}
-        case "w4a16" if "gptq" in words:
-            return {"quant_method": "gptq", "bits": 4, "group_size": _GROUP, "sym": True}
-        case "w4a16":
-            return _compressed(4, "int", activations=None)
-        case "w8a16":
-            return {"quant_method": "gptq", "bits": 8, "group_size": _GROUP, "sym": True}
-        case _:
-            return None
+    if weight_format == "w4a16" and ("awq" in words or "gptq" in words):
+        return _AWQ if "awq" in words else _GPTQ
+    return _USUAL.get(weight_format)
 
 
 def _compressed(bits: int, kind: str, activations: int | None) -> dict[str, Any]:
@@ -96,3 +86,13 @@ def _compressed(bits: int, kind: str, activations: int | None) -> dict[str, Any]
     inputs = None if activations is None else {"num_bits": activations, "type": kind, "strategy": "token"}
     groups = {"group_0": {"weights": weights, "input_activations": inputs}}
     return {"quant_method": "compressed-tensors", "config_groups": groups, "ignore": ["lm_head"]}
+
+
+_AWQ = {"quant_method": "awq", "bits": 4, "group_size": _GROUP, "zero_point": True}
+_GPTQ = {"quant_method": "gptq", "bits": 4, "group_size": _GROUP, "sym": True}
+_USUAL: Mapping[WeightFormat, dict[str, Any]] = {
+    "w8a8-fp8": _compressed(8, "float", activations=8),
+    "w8a8-int8": _compressed(8, "int", activations=8),
+    "w4a16": _compressed(4, "int", activations=None),
+    "w8a16": _GPTQ | {"bits": 8},
+}

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 class Pace:
     """Durations in seconds. Tables are indexed by a number of tokens or of requests, from 0.
 
-    A decode step of ``b`` requests with ``kv`` tokens in the cache takes ``decode[b] + per_kv_token * kv``. A step with a
-    prefill takes ``mixed[tokens]`` for all its tokens, ``head[s]`` for the ``s`` that are sampled, and attention.
+    A decode step of ``b`` requests with ``kv`` tokens in the cache takes ``decode[b] + per_kv_token * kv``. A step with
+    a prefill takes ``mixed[tokens]`` for all its tokens, ``head[s]`` for the ``s`` that are sampled, and attention.
     """
 
     decode: Sequence[float]

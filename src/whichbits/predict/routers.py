@@ -52,7 +52,7 @@ class LeastOutstanding:
 
 
 class ConnectionRandom:
-    """A request takes the connection that was used last, or else opens one to a replica at random, as a Service does."""
+    """A request takes the connection that was used last, or opens one to a replica at random, as a Service does."""
 
     def __init__(self, replicas: int, seed: int) -> None:
         self._replicas = replicas

@@ -19,7 +19,7 @@ from whichbits.traffic.plan import plan_cell
 
 _SOURCE = "predicted"
 DRAWS = 20
-"""Draws of the constants behind an interval: with 20 the 5 % and 95 % points lie between the outermost two."""
+"""Draws of the constants behind an interval: enough for a spread that is itself known to about a sixth."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,11 @@ def arm_record(name: str, deployment: Deployment, constants: Constants) -> ArmRe
     facts = _facts(deployment, room_of(deployment, constants)) | {"rests_on": grounds(deployment, constants)}
     told = {key: Fact(value, _SOURCE) for key, value in facts.items() if value is not None}
     replicas = tuple(ReplicaRecord(str(at), (), {}, "", None, None, told) for at in range(arm.replicas))
-    checkpoint = {key: Fact(value, "the checkpoint's config") for key, value in deployment.checkpoint.scalars().items() if not isinstance(value, tuple)}
+    checkpoint = {
+        key: Fact(value, "the checkpoint's config")
+        for key, value in deployment.checkpoint.scalars().items()
+        if not isinstance(value, tuple)
+    }
     return ArmRecord(name, arm.weight_format, arm.engine, checkpoint, replicas)
 
 

@@ -74,7 +74,7 @@ def play(
     server = fleet.server
     answers = Answers.to(work)
     replicas = [
-        Replica(server.pace, server.limits, pool, work, answers, keep_steps=keep_steps)
+        Replica((server.pace, server.limits), pool, work, answers, keep_steps=keep_steps)
         for pool in pools or new_pools(fleet, work)
     ]
     router = ROUTERS[fleet.balance](work, fleet.replicas, fleet.seed)
@@ -98,7 +98,9 @@ def play(
 class _Stage:
     """The event loop: what happens first, a send, an arrival at an engine, or the end of a replica's stretch."""
 
-    def __init__(self, answers: Answers, client: Client, router: Router, replicas: Sequence[Replica], out: float) -> None:
+    def __init__(
+        self, answers: Answers, client: Client, router: Router, replicas: Sequence[Replica], out: float
+    ) -> None:
         self.client = client
         self.sent_s = [0.0] * len(answers.last_s)
         self.chosen = [0] * len(answers.last_s)

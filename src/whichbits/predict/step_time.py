@@ -3,7 +3,8 @@
 A product of M tokens with a matrix takes ``fixed + (bytes^p + math^p)^(1/p)``: a fixed time that every kernel needs to
 start and to drain, then reading the weights and multiplying, which overlap but not perfectly. AIConfigurator's tables
 for A100, L40S, H100, H200 and RTX PRO 6000 show why: over formats, what a product takes longer than its bytes at the
-asymptotic bandwidth is the same few microseconds, so that "efficiency" falls as weights shrink though no kernel changed.
+asymptotic bandwidth is the same few microseconds, so that "efficiency" falls as weights shrink though the kernel is no
+worse.
 """
 
 from dataclasses import dataclass
@@ -18,8 +19,8 @@ from whichbits.traffic.draws import Floats
 _US = 1e-6
 _OVERLAP = 2.5
 """The p above: 2.5 lies between AIConfigurator's L40S (2) and H100 (4) around the ridge."""
-_SMALL_KERNELS = 6
-"""Two norms, rotary embedding and cache write, attention, gate: what ``layer.fixed_us`` covers together."""
+_LAUNCH_OVERLAP = 4
+"""Without graphs the host launches every kernel itself, mostly while the GPU works: the longer of the two decides."""
 _SAMPLER_BYTES = 12
 """Bytes a logit is read and written: cast to 32 bits, arg max or softmax."""
 
@@ -85,7 +86,11 @@ class _Steps:
         """Return the time of all layers and of the host for a step of ``tokens``."""
         products = sum((self._product(matrix, tokens) for matrix in _matrices(self._it)), np.zeros_like(tokens))
         on_gpu: Floats = products + self._small_kernels(tokens) + self._all_reduce(tokens)
-        return np.maximum(on_gpu, self._launches(tokens)) + self._host_step()
+        if not self._it.eager:
+            return on_gpu + self._host_step()
+        launches = self._it.checkpoint.layers * self._constants["layer.eager_us"] * _US
+        waiting: Floats = (on_gpu**_LAUNCH_OVERLAP + launches**_LAUNCH_OVERLAP) ** (1 / _LAUNCH_OVERLAP)
+        return waiting + self._host_step()
 
     def head(self, sampled: Floats) -> Floats:
         """Return the time of the last projection, the sampler and the host's part for each request."""
@@ -93,7 +98,8 @@ class _Steps:
         projection = Matrix(1, 2 * checkpoint.lm_head_parameters / gpus, checkpoint.lm_head_parameters / gpus, 0, False)
         logits = sampled * checkpoint.vocabulary * _SAMPLER_BYTES / (self._bandwidth * self._memory)
         host = sampled * self._constants[f"host.{self._it.version.generation}.request_us"] * _US
-        return np.where(sampled > 0, self._product(projection, sampled) + logits, 0.0) + host
+        seconds: Floats = np.where(sampled > 0, self._product(projection, sampled) + logits, 0.0) + host
+        return seconds
 
     def _product(self, matrix: Matrix, tokens: Floats) -> Floats:
         kernel = self._it.kernel if matrix.quantised else None
@@ -107,7 +113,8 @@ class _Steps:
             moved = 3 * matrix.inputs * tokens / (self._bandwidth * self._constants["layer.small_memory"])
             quantise = self._constants["layer.quantise_us"] * _US + moved
         overlapped = (read**_OVERLAP + multiply**_OVERLAP) ** (1 / _OVERLAP)
-        return matrix.count * (self._fixed + overlapped + quantise)
+        seconds: Floats = matrix.count * (self._fixed + overlapped + quantise)
+        return seconds
 
     def _small_kernels(self, tokens: Floats) -> Floats:
         """Norms with residuals, rotary embedding, activation: bytes of 16-bit values in and out."""
@@ -121,16 +128,11 @@ class _Steps:
         return moved / (self._bandwidth * self._constants["layer.small_memory"]) + checkpoint.layers * fixed * _US
 
     def _all_reduce(self, tokens: Floats) -> Floats:
-        """Two all-reduces a layer over NVLink or PCIe: a fixed 12 us each and the bytes at 0.1 of the memory's speed."""
+        """Two all-reduces a layer: 12 us and the bytes at a tenth of the memory's speed; a guess, as no row has TP."""
         if self._it.gpus == 1:
             return np.zeros_like(tokens)
         moved = 2 * self._it.checkpoint.hidden * 2 * tokens
         return self._it.checkpoint.layers * (2 * 12 * _US + moved / (0.1 * self._bandwidth))
-
-    def _launches(self, tokens: Floats) -> Floats:
-        """Without graphs the host launches every kernel itself, and the GPU waits if that takes longer."""
-        eager = self._it.checkpoint.layers * self._constants["layer.eager_us"] * _US
-        return np.full_like(tokens, eager if self._it.eager else 0.0)
 
     def _host_step(self) -> float:
         return self._constants[f"host.{self._it.version.generation}.step_us"] * _US
@@ -143,9 +145,9 @@ class _Steps:
 
 
 def _matrices(deployment: Deployment) -> list[Matrix]:
-    """Return a step's products by shape: queries, keys and values together, gate and up together, as engines fuse them.
+    """Return a step's products by shape: queries, keys and values as one, gate and up as one, as engines fuse them.
 
-    Of a mixture of experts every token meets ``experts_per_token``; a step reads the experts that any of its tokens met,
+    Of a mixture of experts every token meets ``experts_per_token``; a step reads those that any of its tokens met,
     which is taken as all of them.
     """
     merged: dict[str, Matrix] = {}

@@ -15,7 +15,10 @@ _NS = 1e9
 def records_of(played: Played, origin_s: float, token_out_s: float) -> list[RequestRecord]:
     """Return the requests of a cell that began at ``origin_s`` of its run; the play must have kept its steps."""
     ends = [step_ends(stretches or ()) for stretches in played.stretches]
-    return [_record(played, request, origin_s, ends[played.replica[request]] + token_out_s) for request in range(len(played.work))]
+    return [
+        _record(played, request, origin_s, ends[played.replica[request]] + token_out_s)
+        for request in range(len(played.work))
+    ]
 
 
 def step_ends(stretches: Sequence[Stretch]) -> Floats:

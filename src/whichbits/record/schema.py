@@ -75,7 +75,7 @@ class Cell:
     """Cores that processes other than whichbits and its servers kept busy on average; None if not known."""
     notes: tuple[str, ...] = ()
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """Of a predicted cell: the middle 90 % of each quantity, by its address in summary.json."""
+    """Of a predicted cell: a 95 % interval of each quantity, by its address in summary.json."""
 
 
 @dataclass(frozen=True)
