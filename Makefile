@@ -2,16 +2,26 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test lint types rooms format schema clean
+.PHONY: help demo test test-vllm kubectl lint types rooms format schema clean
 
 help:  ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: .venv/demo.stamp  ## install, run the quickstart study on this machine, print the answer
 	$(BIN)/whichbits run studies/quickstart.yaml
 
 test: .venv/dev.stamp lint types rooms  ## everything that must hold before a change lands
 	$(BIN)/python -m pytest -n 2 --dist loadscope
+
+test-vllm: .venv/dev.stamp .venv-vllm/ready.stamp  ## serve with a real vLLM on this processor: 2 GB, some minutes
+	$(BIN)/python -m pytest -m vllm tests/vllm --durations=5
+
+# Debian's package, where this user may install it; without kubectl, the tests that need it say that they are skipped.
+APT := apt-get -qq -o Dpkg::Use-Pty=0
+kubectl:  ## install kubectl for the tests of Kubernetes, where apt is there and lets you
+	@command -v kubectl || { [ "$$(id -u)" = 0 ] && command -v apt-get && $(APT) update \
+	  && $(APT) install -y --no-install-recommends kubernetes-client; } \
+	|| echo "kubectl is not here and cannot be installed: its tests are skipped"
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .
@@ -42,5 +52,11 @@ schema: .venv/dev.stamp  ## write the study file's schema and tables in docs/ an
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[embedded,dev]'
 	@touch $@
 
-clean:  ## remove the environment and every cache
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+.venv-vllm/ready.stamp: tests/vllm/torch.txt tests/vllm/requirements.txt
+	$(PYTHON) -m venv .venv-vllm
+	.venv-vllm/bin/pip install --quiet --disable-pip-version-check --no-deps --retries 1 -r tests/vllm/torch.txt
+	.venv-vllm/bin/pip install --quiet --disable-pip-version-check --no-deps -r tests/vllm/requirements.txt
+	@touch $@
+
+clean:  ## remove the environments and every cache
+	rm -rf .venv .venv-vllm .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -69,3 +69,8 @@ class Interrupted(WhichbitsError):  # noqa: N818
     """The user stopped the run; what was finished is kept."""
 
     exit_code = 130
+
+
+def in_one_line(error: WhichbitsError) -> str:
+    """Return what happened and why, for a note or a line of progress."""
+    return " ".join(f"{error.what.rstrip('.')}: {error.why.rstrip('.')}".split())

@@ -2,8 +2,8 @@
 
     python3 studies/h200/make_arms.py FOLDER
 
-With ``load_format: dummy`` vLLM makes the weights up, which costs no download and no disk, and changes no tensor's size:
-speed, memory and kernels are those of the real shape. Answers are noise. The standard library suffices.
+With ``load_format: dummy`` vLLM makes the weights up, which costs no download and no disk, and changes no tensor's
+size: speed, memory and kernels are those of the real shape. Answers are noise. The standard library suffices.
 """
 
 import json

@@ -178,6 +178,16 @@ def with_a_pointer_in_its_place(folder: Path) -> None:
     (make.write(folder, {}) / "model.safetensors").write_text(text)
 
 
+def with_a_packed_vector(folder: Path) -> None:
+    make.write(folder, {"model.layers.0.mlp.up_proj.qweight": ("I32", (64,))})
+
+
+def with_scales_of_nothing(folder: Path) -> None:
+    module = "model.layers.0.mlp.up_proj"
+    packed = {f"{module}.{role}": entry for role, entry in make.gptq(128, 128).items()}
+    make.write(folder, packed | {f"{module}.scales": ("F16", (1, 0))})
+
+
 def with_a_config_that_is_no_json(folder: Path) -> None:
     (folder / "config.json").write_text("{")
 
@@ -197,6 +207,8 @@ def with_a_broken_index(folder: Path) -> None:
         cut_in_its_header,
         without_a_shard,
         with_a_pointer_in_its_place,
+        with_a_packed_vector,
+        with_scales_of_nothing,
         with_a_config_that_is_no_json,
         with_a_list_as_config,
         with_a_broken_index,

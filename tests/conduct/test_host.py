@@ -17,6 +17,7 @@ class Facts(msgspec.Struct, forbid_unknown_fields=True):
     kernel: str
     system: str
     load_average_1min: float
+    gpus: list[dict[str, str]]
 
 
 def test_facts_survive_json() -> None:

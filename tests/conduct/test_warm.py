@@ -35,7 +35,7 @@ def rounds(monkeypatch: pytest.MonkeyPatch) -> Rounds:
             return SimpleNamespace(records=[next(left)] * len(planned))
 
         monkeypatch.setattr(warm, "drive_cell", drive_cell)
-        monkeypatch.setattr(warm, "targets", lambda _running: ())
+        monkeypatch.setattr(warm, "targets", lambda _running, _form: ())
 
     return answer_with
 

@@ -12,7 +12,19 @@ import pytest
 from tests.docs.pages import keys, page, section
 from tests.record.make_run import make_run
 from whichbits.analyze.summarize import summarize
-from whichbits.analyze.summary import ArmSummary, CellSummary, Crossing, Crossover, Distribution, Finding, Summary
+from whichbits.analyze.summary import (
+    ArmSummary,
+    CellSummary,
+    Crossing,
+    Crossover,
+    Distribution,
+    EngineLevel,
+    EngineTimes,
+    Estimate,
+    Finding,
+    ReplicaSummary,
+    Summary,
+)
 from whichbits.record.columns import SCHEMA
 from whichbits.record.run import Run
 from whichbits.record.schema import Manifest
@@ -38,7 +50,11 @@ def test_every_key_of_the_manifest_stands_in_its_order() -> None:
     assert keys(section(PAGE, "run.json")) == [field.name for field in fields(Manifest)]
 
 
-@pytest.mark.parametrize("kind", [Summary, ArmSummary, CellSummary, Distribution, Crossover, Crossing, Finding])
+KINDS = (Summary, ArmSummary, CellSummary, Distribution, Crossover, Crossing, Finding)
+KINDS_OF_ENGINES = (ReplicaSummary, EngineTimes, Estimate, EngineLevel)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, *KINDS_OF_ENGINES])
 def test_every_key_of_the_summary_is_named(kind: type[Any]) -> None:
     named = set(re.findall(r"`(\w+)`", section(PAGE, "summary.json")))
 

@@ -41,10 +41,19 @@ class FakeServer:
     open_connections: int = 0
     in_flight: int = 0
     peak: int = 0
+    server: asyncio.Server | None = None
+    writers: set[asyncio.StreamWriter] = field(default_factory=set)
 
     @property
     def target(self) -> Target:
         return Target("127.0.0.1", self.port, "tiny")
+
+    def die(self) -> None:
+        """End as a killed process does: every connection is reset, new ones are refused."""
+        assert self.server is not None
+        self.server.close()
+        for writer in self.writers:
+            writer.transport.abort()
 
 
 @asynccontextmanager
@@ -55,6 +64,7 @@ async def serving(answer: Answer) -> AsyncIterator[FakeServer]:
     async def connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         fake.connections += 1
         fake.open_connections += 1
+        fake.writers.add(writer)
         try:
             while not writer.is_closing():
                 await _one_request(fake, answer, reader, writer)
@@ -62,9 +72,11 @@ async def serving(answer: Answer) -> AsyncIterator[FakeServer]:
             pass  # the client has gone
         finally:
             fake.open_connections -= 1
+            fake.writers.discard(writer)
             writer.close()
 
     server = await asyncio.start_server(connection, "127.0.0.1", 0, backlog=512)
+    fake.server = server
     fake.port = server.sockets[0].getsockname()[1]
     try:
         yield fake

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+from dataclasses import replace
 from typing import get_args
 
 import pytest
@@ -25,6 +26,7 @@ from whichbits.drive.failure import MEANINGS, FailureCode
 from whichbits.drive.target import Target
 from whichbits.record.schema import RequestRecord
 from whichbits.study.model import Limits, Load
+from whichbits.study.request import RequestForm
 from whichbits.traffic.plan import PlannedRequest
 
 ASKED = 3
@@ -201,3 +203,15 @@ def test_every_code_has_a_meaning() -> None:
     """Docs are made from this dictionary."""
     assert set(MEANINGS) == set(get_args(FailureCode))
     assert all(meaning.endswith(".") for meaning in MEANINGS.values())
+
+
+def test_a_length_that_was_not_forced_is_whatever_it_is() -> None:
+    async def main() -> RequestRecord:
+        async with serving(body(event(usage=1), event(finish="stop", usage=1), DONE)) as fake:
+            target = replace(fake.target, form=RequestForm(forced_length=False))
+            capture = await drive_cell([target], [REQUEST], Load(concurrency=1), GENEROUS, 0)
+            return capture.records[0]
+
+    record = uvloop.run(main())
+
+    assert (record.succeeded, record.output_tokens, record.requested_output_tokens) == (True, 1, ASKED)

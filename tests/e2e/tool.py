@@ -52,6 +52,10 @@ class Tool:
         return self._stderr.read_text()
 
     @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
     def returncode(self) -> int | None:
         return self._process.poll()
 

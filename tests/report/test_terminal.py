@@ -85,3 +85,31 @@ def test_names_cannot_steer_the_terminal(name: str) -> None:
 
 def test_names_are_not_markup() -> None:
     assert "[bold]" in report(renamed(make_summary(), "fp16", "[bold]"))
+
+
+def test_a_noisy_pair_says_how_many_repeats_it_lacks_and_who_leads_where_that_is_known() -> None:
+    summary = make_summary(arms=("fp16", "w4a16"))
+    noisy = replace(summary.crossovers[0], verdict="noisy", crossings=(), leader_low_load=None, repeats_needed=3)
+
+    page = report(replace(summary, crossovers=(noisy,)))
+
+    assert "too noisy (3 more repeats)" in page
+    assert f"? → {noisy.leader_high_load}" in page
+
+
+def test_only_metrics_with_an_answer_fill_the_table_of_crossings_and_goodput_is_one() -> None:
+    summary = make_summary(arms=("fp16", "w4a16"))
+    crossing = summary.crossovers[0]
+    goodput = replace(crossing, metric="goodput_requests_per_s")
+    answer = replace(summary.recommendation[0], metric="goodput_requests_per_s")
+
+    page = report(
+        replace(
+            summary,
+            crossovers=(goodput, replace(crossing, metric="tpot_ms.mean")),
+            recommendation=(answer,),
+        )
+    )
+
+    assert page.count("Goodput") == 2
+    assert "Mean TPOT" not in page

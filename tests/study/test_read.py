@@ -141,7 +141,22 @@ def test_a_target_is_an_address_or_several_or_a_service() -> None:
         ("target: {}", "either urls or a kubernetes service"),
         ("target: {urls: ['http://a:1'], logs: [a, b]}", "as many as urls"),
         ("target: 'http://a:1', replicas: 2", "servers that whichbits starts"),
+        ("target: {kubernetes: {service: s}}, gpus: [0]", "servers that whichbits starts"),
     ],
 )
 def test_a_target_that_makes_no_sense_says_why(more: str, why: str) -> None:
     assert why in complaint(GOOD.replace("{weight_format: fp16}", f"{{weight_format: fp16, {more}}}"))
+
+
+def test_replicas_of_a_service_are_the_pods_to_wait_for() -> None:
+    text = GOOD.replace(
+        "{weight_format: fp16}", "{weight_format: fp16, target: {kubernetes: {service: s}}, replicas: 2}"
+    )
+
+    assert parse_study(text, "study.yaml").arms["sixteen"].replicas == 2
+
+
+def test_servers_that_run_already_are_not_restarted() -> None:
+    text = GOOD.replace("{weight_format: fp16}", "{weight_format: fp16, target: 'http://a:1'}")
+
+    assert "restarts no servers" in complaint(f"{text}\ncache: restart\n")

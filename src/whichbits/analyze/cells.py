@@ -1,13 +1,15 @@
 """One cell in numbers, from its requests and its engines' counters."""
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 
-from whichbits.analyze.cache import prefix_hit_rate
+from whichbits.analyze.cache import beyond, prefix_hit_rate
 from whichbits.analyze.concurrency import peak_concurrency, steady_window
+from whichbits.analyze.counted import CellCounts
+from whichbits.analyze.engine_view import engine_view
+from whichbits.analyze.expected_cache import ExpectedRate
 from whichbits.analyze.itl_modes import itl_modes
 from whichbits.analyze.latency import (
     distribution,
@@ -19,6 +21,7 @@ from whichbits.analyze.latency import (
     ttft_ms,
 )
 from whichbits.analyze.prefill_steps import prefill_steps
+from whichbits.analyze.replicas import replica_summaries
 from whichbits.analyze.summary import CellSummary
 from whichbits.analyze.throughput import (
     good,
@@ -31,17 +34,26 @@ from whichbits.analyze.throughput import (
 )
 from whichbits.record.schema import Cell
 from whichbits.record.timelines import Timelines
-from whichbits.serve.metrics import EngineCounters
 from whichbits.study.model import Slo
 
 
 def cell_summary(
-    cell: Cell, requests: pa.Table, engines: Sequence[EngineCounters] = (), slo: Slo | None = None
+    cell: Cell,
+    requests: pa.Table,
+    counts: CellCounts | None = None,
+    slo: Slo | None = None,
+    expected: ExpectedRate | None = None,
 ) -> CellSummary:
-    """Summarise one cell; ``requests`` are its rows, ``engines`` what each replica counted meanwhile."""
+    """Summarise one cell; ``requests`` are its rows, ``counts`` what each replica counted meanwhile.
+
+    ``expected`` is the hit rate that its planned traffic explains.
+    """
+    counts = counts or {}
+    explained = None if expected is None else (expected.low, expected.high)
     timelines = Timelines.of(requests)
     work = throughput(timelines)
     tpot = distribution(tpot_ms(timelines))
+    hit_rate = prefix_hit_rate(timelines, [counted.total for counted in counts.values()])
     return CellSummary(
         cell=cell.cell,
         arm=cell.arm,
@@ -69,8 +81,11 @@ def cell_summary(
         steady_output_tokens_per_s=steady_output_tokens_per_s(timelines, steady_window(timelines)),
         mean_batch=mean_batch(work.output_tokens_per_s, tpot.p50),
         peak_concurrency=peak_concurrency(timelines),
-        prefix_hit_rate=prefix_hit_rate(timelines, engines),
-        intervals=cell.intervals,
+        prefix_hit_rate=hit_rate,
+        replicas=replica_summaries(requests, counts),
+        expected_prefix_hit_rate=explained,
+        hit_rate_as_expected=None if hit_rate is None or explained is None else not beyond(hit_rate, explained),
+        **engine_view(counts),
         mean_context_tokens=mean_context_tokens(timelines),
         itl_modes=itl_modes(itl_ms(timelines)),
         prefill_steps=prefill_steps(timelines, requests["replica"].to_pylist()),

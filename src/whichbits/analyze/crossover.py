@@ -1,85 +1,139 @@
-"""Where two arms trade places: the sign changes of their log-ratio over the logarithm of load.
+"""Where two arms trade places: the sign changes of their log-ratio over the logarithm of load, with intervals.
 
-Between measured loads the log-ratio is taken as linear in log load, so that a power law is met exactly and
-the result depends neither on the unit of the metric nor on which arm is named first. A load is decisive if
-the arms differ there by more than ``MARGIN``; a crossing lies between two successive decisive loads with
-different leaders, and what happens within the margin is no crossing.
+Between measured loads the log-ratio is taken as linear in log load, so that a power law is met exactly and the result
+depends neither on the unit of the metric nor on which arm is named first. ``docs/crossover.md`` gives the method.
 """
 
-from collections.abc import Iterable, Sequence
-from itertools import combinations, pairwise
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
-from whichbits.analyze.load_curves import (
-    MARGIN,
-    METRICS,
-    LoadUnit,
-    curves,
-    load_of,
-    load_unit,
-    paired,
-    value_of,
-    why_unusable,
-)
-from whichbits.analyze.summary import CellSummary, Crossing, Crossover, CrossoverVerdict, Metric
+from whichbits.analyze.bands import SPREAD, Bands, LogRatios, bands
+from whichbits.analyze.decision import Decision, Zero, decide, ratio_intervals, repeats_needed
+from whichbits.analyze.load_curves import MARGIN, METRICS, comparable, is_thin, load_of, load_unit, why_unusable
+from whichbits.analyze.pairing import Compared, Resampled, same_load, same_share_of_capacity
+from whichbits.analyze.summary import CellSummary, Crossing, Crossover, Lead, LoadUnit, Metric
 from whichbits.record.timelines import Floats, Ints
 
 
-def crossovers(cells: Sequence[CellSummary], arms: Sequence[str]) -> tuple[Crossover, ...]:
+@dataclass(frozen=True)
+class _Question:
+    """What is asked of a pair of arms."""
+
+    arms: tuple[str, str]
+    metric: Metric
+    unit: LoadUnit
+    margin: float
+
+
+def crossovers(
+    cells: Sequence[CellSummary], arms: Sequence[str], resampled: Resampled | None = None, margin: float = MARGIN
+) -> tuple[Crossover, ...]:
     """Return every pair of arms under every compared metric, where there is a load that both served well."""
-    compared = (crossover(cells, pair, metric) for metric in METRICS for pair in combinations(arms, 2))
-    return tuple(found for found in compared if found.loads)
+    compared = Compared(cells, load_unit(cells), resampled or {})
+    found = (_by_load(compared, pair, metric, margin) for metric in METRICS for pair in combinations(arms, 2))
+    return tuple(each for each in found if each.loads)
 
 
-def crossover(cells: Sequence[CellSummary], arms: tuple[str, str], metric: Metric) -> Crossover:
-    """Compare two arms at the loads that both served well; intervals are not estimated here."""
-    unit = load_unit(cells)
-    found = curves(cells, metric, unit)
-    loads, (first, second) = paired([found.get(arm, {}) for arm in arms])
-    log_ratio = first - second
-    decisive = np.flatnonzero(np.abs(log_ratio) > np.log1p(MARGIN))
-    crossings = crossings_between(loads, log_ratio, decisive)
+def crossovers_by_capacity(
+    cells: Sequence[CellSummary], arms: Sequence[str], resampled: Resampled | None = None, margin: float = MARGIN
+) -> tuple[Crossover, ...]:
+    """Return the same where each arm is loaded to the same share of its own capacity; for latencies only."""
+    compared = Compared(cells, load_unit(cells), resampled or {})
+    found = []
+    for metric in (metric for metric in METRICS if metric.partition(".")[1]):
+        for pair in combinations(arms, 2):
+            ratios = same_share_of_capacity(compared, pair, metric)
+            if ratios.log_load.size:
+                found.append(_judged(ratios, _Question(pair, metric, "share_of_capacity", margin), ()))
+    return tuple(found)
+
+
+def crossover(
+    cells: Sequence[CellSummary],
+    arms: tuple[str, str],
+    metric: Metric,
+    resampled: Resampled | None = None,
+    margin: float = MARGIN,
+) -> Crossover:
+    """Compare two arms at the loads that both served well; ``resampled`` says what each cell leaves open."""
+    return _by_load(Compared(cells, load_unit(cells), resampled or {}), arms, metric, margin)
+
+
+def cost_crossover(
+    cells: Sequence[CellSummary],
+    arms: tuple[str, str],
+    price_per_hour: Mapping[str, float],
+    resampled: Resampled | None = None,
+    margin: float = MARGIN,
+) -> Crossover:
+    """Compare two arms by what a token costs: price per hour over output throughput, both of the whole arm."""
+    compared = Compared(cells, load_unit(cells), resampled or {})
+    work = same_load(compared, arms, "output_tokens_per_s")
+    prices = np.log(price_per_hour[arms[0]] / price_per_hour[arms[1]])
+    cost = LogRatios(work.log_load, prices - work.values, work.variances)
+    notes = _notes(compared, arms, "output_tokens_per_s", np.exp(work.log_load))
+    return _judged(cost, _Question(arms, "cost_per_million_tokens", compared.unit, margin), notes)
+
+
+def cost_per_million_tokens(price_per_hour: float, tokens_per_s: float) -> float:
+    """Return the price of a million output tokens, in the price's own currency."""
+    return price_per_hour / 3600 / tokens_per_s * 1e6
+
+
+def _by_load(compared: Compared, arms: tuple[str, str], metric: Metric, margin: float) -> Crossover:
+    ratios = same_load(compared, arms, metric)
+    notes = _notes(compared, arms, metric, np.exp(ratios.log_load))
+    return _judged(ratios, _Question(arms, metric, compared.unit, margin), notes)
+
+
+def _judged(ratios: LogRatios, question: _Question, notes: Iterable[str]) -> Crossover:
+    arms, metric = question.arms, question.metric
+    if not ratios.log_load.size:
+        note = "; ".join(notes) or None
+        return Crossover(metric, arms, "none", (), None, None, question.unit, (), (), note, margin=question.margin)
+    known = bands(ratios)
+    decision = decide(known, question.margin)
+    low, high = _decided_ends(decision, known.mean.size)
+    needed = repeats_needed(known, question.margin) if decision.verdict == "noisy" else None
     return Crossover(
         metric=metric,
         arms=arms,
-        verdict=_verdict(loads, decisive, crossings),
-        crossings=tuple(Crossing(load, None, None) for load in crossings),
-        leader_low_load=_leader(arms, metric, log_ratio[decisive[:1]]),
-        leader_high_load=_leader(arms, metric, log_ratio[decisive[-1:]]),
-        load_unit=unit,
-        loads=tuple(loads.tolist()),
-        ratios=tuple(np.exp(log_ratio).tolist()),
-        note="; ".join(_notes(cells, arms, metric, unit, loads)) or None,
+        verdict=decision.verdict,
+        crossings=tuple(_crossing(zero) for zero in decision.zeros),
+        leader_low_load=_leader(arms, metric, known.mean[low]),
+        leader_high_load=_leader(arms, metric, known.mean[high]),
+        load_unit=question.unit,
+        loads=_loads(known.log_load),
+        ratios=tuple(np.exp(known.mean).tolist()),
+        note="; ".join([*notes, *_doubts(known)]) or None,
+        ratio_intervals=ratio_intervals(known),
+        lead=_lead(known, arms, metric),
+        repeats=ratios.repeats,
+        repeats_needed=None if needed is None else needed - ratios.repeats,
+        margin=question.margin,
+        spread_assumed=ratios.repeats == 1,
     )
 
 
-def crossings_between(loads: Floats, log_ratio: Floats, decisive: Ints) -> list[float]:
-    """Return the loads at which the sign changes from one decisive point to the next."""
-    return [
-        zero_between(loads, log_ratio, left, right)
-        for left, right in pairwise(decisive.tolist())
-        if log_ratio[left] * log_ratio[right] < 0
-    ]
+def _decided_ends(decision: Decision, loads: int) -> tuple[Ints, Ints]:
+    """Return the decisive load nearest to each end; in a noisy comparison only the end itself, if it is decisive."""
+    decisive = decision.decisive
+    if decision.verdict == "noisy":
+        return decisive[decisive == 0], decisive[decisive == loads - 1]
+    return decisive[:1], decisive[-1:]
 
 
-def zero_between(loads: Floats, log_ratio: Floats, left: int, right: int) -> float:
-    """Return where the log-ratio passes zero between two points of opposite sign.
-
-    If it touches zero more than once in between, the middle of the first and the last, in log load.
-    """
-    x, y = np.log(loads[left : right + 1]), log_ratio[left : right + 1]
-    zeros = [float(at) for at, value in zip(x, y, strict=True) if value == 0]
-    for i, j in pairwise(range(len(x))):
-        if y[i] * y[j] < 0:
-            zeros.append(float(x[i] + (x[j] - x[i]) * y[i] / (y[i] - y[j])))
-    return float(np.exp((min(zeros) + max(zeros)) / 2))
+def _loads(log_load: Floats) -> tuple[float, ...]:
+    """Return the loads; through the logarithm and back, 3 must stay 3."""
+    return tuple(float(f"{load:.12g}") for load in np.exp(log_load))
 
 
-def _verdict(loads: Floats, decisive: Ints, crossings: Sequence[float]) -> CrossoverVerdict:
-    if crossings:
-        return "crosses"
-    return "tie" if loads.size and not decisive.size else "none"
+def _crossing(zero: Zero) -> Crossing:
+    load, low, high = _loads(np.array([zero.log_load, zero.low, zero.high]))
+    return Crossing(load, low, high)
 
 
 def _leader(arms: tuple[str, str], metric: Metric, log_ratio: Floats) -> str | None:
@@ -89,10 +143,27 @@ def _leader(arms: tuple[str, str], metric: Metric, log_ratio: Floats) -> str | N
     return arms[0] if first_is_lower == METRICS[metric].lower_is_better else arms[1]
 
 
-def _notes(
-    cells: Sequence[CellSummary], arms: tuple[str, str], metric: Metric, unit: LoadUnit, loads: Floats
-) -> Iterable[str]:
-    mine = [cell for cell in cells if cell.arm in arms]
+def _lead(known: Bands, arms: tuple[str, str], metric: Metric) -> tuple[Lead, ...]:
+    """Return who leads at the ends of the range, and by how much, in the estimate and at the interval's ends."""
+    found = []
+    for at in sorted({0, known.mean.size - 1}):
+        size = abs(known.mean[at])
+        reach = known.critical(0.025) * known.standard_error[at]
+        by, low, high = np.expm1([size, size - reach, size + reach]).tolist()
+        arm = _leader(arms, metric, known.mean[[at]]) or arms[0]
+        found.append(Lead(_loads(known.log_load)[at], arm, by, low, high))
+    return tuple(found)
+
+
+def _doubts(known: Bands) -> Iterable[str]:
+    if known.repeats.max() == 1:
+        yield f"one repeat: a spread of {SPREAD:.0%} between repeats is assumed"
+        if not known.resampled:
+            yield "no requests to resample: a crossing may lie anywhere between the loads around it"
+
+
+def _notes(compared: Compared, arms: tuple[str, str], metric: Metric, loads: Floats) -> Iterable[str]:
+    mine = [cell for cell in compared.cells if cell.arm in arms]
     if loads.size == 0:
         yield "no load that both arms served well"
     if loads.size == 1:
@@ -101,10 +172,9 @@ def _notes(
     if left_out:
         count = sum(why_unusable(cell) is not None for cell in mine)
         yield f"{count} of {len(mine)} cells left out: {', '.join(left_out)}"
-    if any(_is_thin(cell, metric) for cell in mine if load_of(cell, unit) in loads):
+    thin = [cell for cell in mine if is_thin(cell, metric) and load_of(cell, compared.unit) is not None]
+    dropped = [cell for cell in thin if comparable(cell, metric) is None]
+    if dropped:
+        yield f"not compared in {len(dropped)} of {len(mine)} cells: fewer than 10 samples beyond the percentile"
+    elif thin:
         yield "fewer than 10 samples beyond the percentile in some cells"
-
-
-def _is_thin(cell: CellSummary, metric: Metric) -> bool:
-    holder, _, percentile = metric.partition(".")
-    return bool(percentile) and value_of(cell, metric) is not None and percentile in getattr(cell, holder).thin

@@ -12,10 +12,10 @@ import numpy as np
 from whichbits.analyze.normal_mixture import Mixture, one_normal, two_normals
 from whichbits.record.timelines import Floats
 
-_BINS = 1000
+_BINS = 400
 _NARROWEST = 0.02
 """Smallest spread of ln(gap) of one kind: clocks and networks blur more than that."""
-_APART = 2.0
+_DEEPEST_OF_ONE = 0.5
 _FEWEST = 20
 
 
@@ -43,15 +43,15 @@ class ItlModes:
 def itl_modes(gaps_ms: Floats) -> ItlModes | None:
     """Fit one log-normal and a mixture of two; None if fewer than 20 gaps are longer than 0.
 
-    Two kinds are reported if the Bayesian information criterion prefers them and they stand apart, by Ashman's D above
-    2 (K. M. Ashman, C. M. Bird, S. E. Zepf, Astronomical Journal 108, 1994): else any skewed heap would be two.
+    Two kinds are reported if the Bayesian information criterion prefers them, and if between their middles the density
+    falls below half of what it is at the lower of both. Without a valley, any heap that is not log-normal is two.
     """
-    gaps = gaps_ms[gaps_ms > 0]
+    gaps = np.sort(gaps_ms[gaps_ms > 0])  # so that sums do not depend on an order
     if gaps.size < _FEWEST:
         return None
     points, weights = _binned(np.log(gaps))
     one, two = one_normal(points, weights, _NARROWEST), two_normals(points, weights, _NARROWEST)
-    if two.separation <= _APART or two.bic(points, weights) >= one.bic(points, weights):
+    if two.valley > _DEEPEST_OF_ONE or two.bic(points, weights) >= one.bic(points, weights):
         return ItlModes(gaps.size, _modes(one), None, None)
     split = float(np.exp(_crossing(two)))
     return ItlModes(gaps.size, _modes(two), split, float(gaps[gaps > split].sum() / gaps.sum()))

@@ -8,12 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from whichbits.analyze.summary import CellSummary, Metric
+from whichbits.analyze.summary import CellSummary, Distribution, Metric
 from whichbits.record.timelines import Floats
 
-LoadUnit = Literal["concurrency", "request_rate"]
-
-MARGIN = 0.02
+MARGIN = 0.03
 """Arms within this ratio of each other are taken as equal, in either direction."""
 
 FAILED_SHARE = 0.01
@@ -30,22 +28,49 @@ class Measured:
 
 METRICS: dict[Metric, Measured] = {
     "tpot_ms.p50": Measured("median TPOT", lower_is_better=True),
+    "tpot_ms.mean": Measured("mean TPOT", lower_is_better=True),
+    "tpot_ms.p90": Measured("p90 TPOT", lower_is_better=True),
     "tpot_ms.p99": Measured("p99 TPOT", lower_is_better=True),
+    "itl_ms.p50": Measured("median ITL", lower_is_better=True),
+    "itl_ms.p99": Measured("p99 ITL", lower_is_better=True),
     "ttft_ms.p50": Measured("median TTFT", lower_is_better=True),
+    "ttft_ms.p90": Measured("p90 TTFT", lower_is_better=True),
+    "ttft_ms.p99": Measured("p99 TTFT", lower_is_better=True),
+    "e2e_ms.p50": Measured("median E2E", lower_is_better=True),
+    "e2e_ms.p99": Measured("p99 E2E", lower_is_better=True),
     "output_tokens_per_s": Measured("output throughput", lower_is_better=False),
+    "goodput_requests_per_s": Measured("goodput", lower_is_better=False),
+    "cost_per_million_tokens": Measured("cost per million output tokens", lower_is_better=True),
 }
+
+HEADLINES: tuple[Metric, ...] = (
+    "tpot_ms.p50",
+    "tpot_ms.p99",
+    "ttft_ms.p50",
+    "output_tokens_per_s",
+    "goodput_requests_per_s",
+)
+"""The metrics for which an answer is given; the others are compared, too."""
+
+HALF_A_REQUEST = 0.5
+
+TAILS = ("p90", "p99")
+"""Percentiles that are not compared where thin: there a handful of requests would decide between arms."""
 
 Curve = dict[tuple[float, int], float]
 """ln(value) by (load, repeat)."""
 
 
-def load_unit(cells: Iterable[CellSummary]) -> LoadUnit:
+AxisUnit = Literal["concurrency", "request_rate"]
+
+
+def load_unit(cells: Iterable[CellSummary]) -> AxisUnit:
     """Return what the load axis counts: request rates if every cell has one, else concurrency."""
     rates = [cell.request_rate for cell in cells]
     return "request_rate" if rates and None not in rates else "concurrency"
 
 
-def load_of(cell: CellSummary, unit: LoadUnit) -> float | None:
+def load_of(cell: CellSummary, unit: AxisUnit) -> float | None:
     """Return where a cell lies on the axis; a capped rate among concurrencies has no place on it."""
     if unit == "request_rate":
         return cell.request_rate
@@ -57,6 +82,11 @@ def load_words(load: float | None) -> str:
     if load is None:
         return "every load"
     return f"{load:.1f}" if load < 10 and load != round(load) else f"{load:.0f}"
+
+
+def range_words(interval: tuple[float, float]) -> str:
+    """Return an interval of load as people say it: ``9.5 to 16``."""
+    return f"{load_words(interval[0])} to {load_words(interval[1])}"
 
 
 def why_unusable(cell: CellSummary) -> str | None:
@@ -71,21 +101,48 @@ def why_unusable(cell: CellSummary) -> str | None:
 
 
 def value_of(cell: CellSummary, metric: Metric) -> float | None:
-    """Return the metric at its address in summary.json."""
+    """Return the metric at its address in summary.json; a cost depends on prices and stands in no cell."""
     holder, _, percentile = metric.partition(".")
-    found = getattr(cell, holder)
+    found = getattr(cell, holder, None)
     value: float | None = getattr(found, percentile) if percentile else found
     return value
 
 
-def curves(cells: Iterable[CellSummary], metric: Metric, unit: LoadUnit) -> dict[str, Curve]:
-    """Return each arm's curve over the cells that are usable and have a value above zero."""
+def is_thin(cell: CellSummary, metric: Metric) -> bool:
+    """Say whether the metric is a percentile with fewer than ten samples beyond it."""
+    holder, _, percentile = metric.partition(".")
+    found = getattr(cell, holder, None)
+    return isinstance(found, Distribution) and found.n > 0 and percentile in found.thin
+
+
+def has_no_goodput(cell: CellSummary, metric: Metric) -> bool:
+    """Say whether goodput is asked for and not a single request was good."""
+    return metric == "goodput_requests_per_s" and cell.goodput_requests_per_s == 0
+
+
+def comparable(cell: CellSummary, metric: Metric) -> float | None:
+    """Return the value by which a cell may be compared: above zero, of a usable cell, and no thin tail.
+
+    No good request at all counts as half a one, so that the arm that still has some can be seen to lead.
+    """
+    value = value_of(cell, metric)
+    if has_no_goodput(cell, metric) and cell.duration_s:
+        value = HALF_A_REQUEST / cell.duration_s
+    if value is None or value <= 0 or why_unusable(cell) is not None:
+        return None
+    return None if metric.endswith(TAILS) and is_thin(cell, metric) else value
+
+
+def curves(cells: Iterable[CellSummary], metric: Metric, unit: AxisUnit) -> dict[str, Curve]:
+    """Return each arm's curve over the cells that may be compared."""
     found: dict[str, Curve] = defaultdict(dict)
+    telling = set()
     for cell in cells:
-        load, value = load_of(cell, unit), value_of(cell, metric)
-        if load is not None and value is not None and value > 0 and why_unusable(cell) is None:
+        load, value = load_of(cell, unit), comparable(cell, metric)
+        if load is not None and value is not None:
             found[cell.arm][load, cell.repeat] = math.log(value)
-    return dict(found)
+            telling |= set() if has_no_goodput(cell, metric) else {(load, cell.repeat)}
+    return {arm: {place: log for place, log in curve.items() if place in telling} for arm, curve in found.items()}
 
 
 def paired(chosen: Sequence[Curve]) -> tuple[Floats, Floats]:

@@ -6,8 +6,8 @@ import numpy as np
 
 from whichbits.record.timelines import Floats
 
-_ROUNDS = 1000
-_CONVERGED = 1e-10
+_ROUNDS = 200
+_CONVERGED = 1e-8
 _STARTS = (0.5, 0.8, 0.95)
 
 
@@ -24,9 +24,10 @@ class Mixture(NamedTuple):
         return 3 * self.means.size - 1
 
     @property
-    def separation(self) -> float:
-        """Ashman's D of two normals: the distance of their means in units of their spread."""
-        return float((self.means[1] - self.means[0]) / np.sqrt((self.sigmas**2).mean()))
+    def valley(self) -> float:
+        """Lowest density between two means over the density at the lower of both: 0 is two heaps, 1 is one."""
+        between = np.logaddexp.reduce(self.log_densities(np.linspace(self.means[0], self.means[1], 201)), axis=0)
+        return float(np.exp(between.min() - min(between[0], between[-1])))
 
     def log_densities(self, points: Floats) -> Floats:
         """Return ln(share x density) with a row a normal."""
@@ -52,8 +53,8 @@ def one_normal(points: Floats, weights: Floats, narrowest: float) -> Mixture:
 def two_normals(points: Floats, weights: Floats, narrowest: float) -> Mixture:
     """Fit two by expectation maximisation; ``points`` ascend, and no spread gets below ``narrowest``.
 
-    It starts from cuts at the median and towards the upper end, where a rare second kind would be, and from the
-    widest gap between neighbouring points' halves; the likeliest end counts.
+    It starts from cuts at the median and towards the upper end, where a rare second kind would be, and from the cut
+    that separates best; the likeliest outcome counts.
     """
     cumulated = np.cumsum(weights) / weights.sum()
     cuts = {int(np.searchsorted(cumulated, share)) for share in _STARTS} | {_otsu(points, weights)}

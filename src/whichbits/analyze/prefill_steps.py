@@ -2,6 +2,8 @@
 
 A prompt's prefill ends with its first token, which leaves the engine in the same step as its neighbours' next tokens.
 So a gap carries a prefill if the first chunk of another request of the same replica came with the chunk that ends it.
+Engines that schedule asynchronously (vLLM from 0.15 on) prepare that step while the one before runs, and hold
+its tokens back meanwhile. So where the gap before is clearly the longer one, it counts instead.
 """
 
 from collections.abc import Sequence
@@ -12,6 +14,8 @@ import numpy as np
 from whichbits.record.timelines import Booleans, Floats, Ints, Timelines
 
 _NS_PER_MS = 1e6
+_CLEARLY = 1.5
+"""Times by which a gap must exceed the next one to be no jitter."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +36,9 @@ class PrefillSteps:
 def prefill_steps(timelines: Timelines, replicas: Sequence[str | None]) -> PrefillSteps | None:
     """Split all gaps of the requests that succeeded; ``replicas`` names each request's server.
 
-    None if there are no gaps, or if several replicas may have answered and some request does not name its own.
+    None if there are no gaps, or if some request does not name its server: then nobody knows its neighbours.
     """
-    if None in replicas and len(set(replicas)) > 1:
+    if None in replicas:
         return None
     gaps = [_gaps(timelines, np.array([each == replica for each in replicas])) for replica in dict.fromkeys(replicas)]
     lengths = np.concatenate([each.lengths_ns for each in gaps]) if gaps else np.array([])
@@ -83,8 +87,16 @@ def _gaps(timelines: Timelines, here: Booleans) -> _Gaps:
     last = np.append(request[1:] != request[:-1], True)[ends]
     after = np.where(last, before / 5, np.append(np.diff(times), 0.0)[ends])
     firsts = np.sort(timelines.first_chunk_ns[here & ~np.isnan(timelines.first_chunk_ns)])
-    came = np.searchsorted(firsts, times[ends] + after / 2) - np.searchsorted(firsts, times[ends] - before / 2)
-    return _Gaps(request[ends], before, came > 0)
+    came = np.searchsorted(firsts, times[ends] + after / 2) > np.searchsorted(firsts, times[ends] - before / 2)
+    return _Gaps(request[ends], before, _where_it_shows(came, request[ends], before))
+
+
+def _where_it_shows(came: Booleans, request: Ints, lengths_ns: Floats) -> Booleans:
+    """Move a prefill to the gap before the one that it ended in, if that is the same answer's and clearly longer."""
+    longer = (request[1:] == request[:-1]) & (lengths_ns[:-1] > _CLEARLY * lengths_ns[1:])
+    moved = came[1:] & longer
+    shown: Booleans = (came & ~np.concatenate([[False], moved])) | np.concatenate([moved, [False]])
+    return shown
 
 
 def _median_ms(lengths_ns: Floats) -> float | None:

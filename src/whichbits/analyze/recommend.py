@@ -1,31 +1,49 @@
 """Which arm to serve in which range of load: the best arm of all, for one metric at a time.
 
 The answer names the fewest ranges in which the arm of the range is nowhere worse than the best by more than
-``MARGIN``: whoever is level with the best stays, so noise does not make arms take turns.
+``MARGIN``: whoever is level with the best stays, so noise does not make arms take turns. How well a handover is placed
+is read from the crossing of the two arms.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from whichbits.analyze.crossover import zero_between
-from whichbits.analyze.load_curves import MARGIN, METRICS, LoadUnit, curves, load_unit, load_words, paired
-from whichbits.analyze.summary import CellSummary, Metric, Recommendation
+from whichbits.analyze.decision import zero_between
+from whichbits.analyze.load_curves import (
+    HEADLINES,
+    MARGIN,
+    METRICS,
+    AxisUnit,
+    curves,
+    load_unit,
+    load_words,
+    paired,
+    range_words,
+)
+from whichbits.analyze.summary import CellSummary, Crossover, Metric, Recommendation
 from whichbits.record.timelines import Floats
 
 Range = tuple[str, float | None, float | None]
+Interval = tuple[float, float]
 
-_UNITS: dict[LoadUnit, str] = {"concurrency": "concurrent requests", "request_rate": "requests/s"}
+_UNITS: dict[AxisUnit, str] = {"concurrency": "concurrent requests", "request_rate": "requests/s"}
 
 
-def recommendations(cells: Sequence[CellSummary], arms: Sequence[str]) -> tuple[Recommendation, ...]:
-    """Return an answer for each metric that at least two arms have at a common load."""
-    answers = (recommend(cells, arms, metric) for metric in METRICS)
+def recommendations(
+    cells: Sequence[CellSummary], arms: Sequence[str], crossovers: Sequence[Crossover] = ()
+) -> tuple[Recommendation, ...]:
+    """Return an answer for each headline metric that at least two arms have at a common load."""
+    answers = (recommend(cells, arms, metric, crossovers) for metric in HEADLINES)
     return tuple(answer for answer in answers if answer is not None)
 
 
-def recommend(cells: Sequence[CellSummary], arms: Sequence[str], metric: Metric) -> Recommendation | None:
+def recommend(
+    cells: Sequence[CellSummary], arms: Sequence[str], metric: Metric, crossovers: Sequence[Crossover] = ()
+) -> Recommendation | None:
     """Compare all arms that have usable cells, at the loads that all of these share."""
     unit = load_unit(cells)
     found = curves(cells, metric, unit)
@@ -38,7 +56,24 @@ def recommend(cells: Sequence[CellSummary], arms: Sequence[str], metric: Metric)
     cost = logs if METRICS[metric].lower_is_better else -logs
     ranges = () if _all_level(cost) else _ranges(compared, loads, cost)
     without = [arm for arm in arms if arm not in found]
-    return Recommendation(metric, ranges, _text(metric, ranges, loads, unit, without))
+    mine = [crossover for crossover in crossovers if crossover.metric == metric]
+    uncertain = tuple(_uncertain(before, after, mine) for before, after in pairwise(ranges))
+    measured = f"{loads[0]:g}" if loads.size == 1 else f"{loads[0]:g} to {loads[-1]:g}"
+    missing = f"; no usable cells of {', '.join(without)}" if without else ""
+    text = _text(ranges, uncertain, _UNITS[unit], _Scope(measured, missing))
+    return Recommendation(metric, ranges, f"{METRICS[metric].name}: {text}", uncertain)
+
+
+def _uncertain(before: Range, after: Range, crossovers: Sequence[Crossover]) -> Interval | None:
+    """Return within which loads the two arms of a handover may trade places, None if they are not known to."""
+    pair = {before[0], after[0]}
+    crossings = [crossing for each in crossovers if set(each.arms) == pair for crossing in each.crossings]
+    around = [
+        (crossing.low, crossing.high)
+        for crossing in crossings
+        if crossing.low is not None and crossing.high is not None and crossing.low <= (after[1] or 0) <= crossing.high
+    ]
+    return around[0] if around else None
 
 
 def _all_level(cost: Floats) -> bool:
@@ -77,19 +112,29 @@ def _handover(loads: Floats, lead: Floats, at: int) -> float:
     There is such a point: had the next arm been level all along, it would have been chosen before.
     """
     last_ahead = int(np.flatnonzero(lead[:at] < 0)[-1])
-    return zero_between(loads, lead, last_ahead, at)
+    return float(np.exp(zero_between(np.log(loads), lead, last_ahead, at)))
 
 
-def _text(metric: Metric, ranges: Sequence[Range], loads: Floats, unit: LoadUnit, without: Sequence[str]) -> str:
-    name, words = METRICS[metric].name, _UNITS[unit]
-    measured = f"{loads[0]:g}" if loads.size == 1 else f"{loads[0]:g} to {loads[-1]:g}"
-    missing = f"; no usable cells of {', '.join(without)}" if without else ""
+class _Scope(NamedTuple):
+    measured: str
+    missing: str
+
+
+def _text(ranges: Sequence[Range], uncertain: Sequence[Interval | None], words: str, scope: _Scope) -> str:
     if not ranges:
-        return f"{name}: no arm ahead by more than {MARGIN:.0%} (measured at {measured} {words}{missing})"
+        return f"no arm ahead by more than {MARGIN:.0%} (measured at {scope.measured} {words}{scope.missing})"
     if len(ranges) == 1:
-        return f"{name}: {ranges[0][0]} throughout (measured at {measured} {words}{missing})"
+        return f"{ranges[0][0]} throughout (measured at {scope.measured} {words}{scope.missing})"
     first, *between, last = ranges
-    parts = [f"{first[0]} up to {load_words(first[2])} {words}"]
-    parts += [f"{arm} from there to {load_words(end)}" for arm, _, end in between]
+    ends = [_end(arm[2], interval, words) for arm, interval in zip(ranges, uncertain, strict=False)]
+    parts = [f"{first[0]} up to {ends[0]}"]
+    parts += [f"{arm} from there to {end}" for (arm, _, _), end in zip(between, ends[1:], strict=True)]
     parts.append(f"{last[0]} beyond")
-    return f"{name}: {', '.join(parts)} (measured {measured}{missing})"
+    return f"{', '.join(parts)} (measured {scope.measured}{scope.missing})"
+
+
+def _end(load: float | None, interval: Interval | None, words: str) -> str:
+    """Return a handover with the loads at which either arm may be the better, or as a mere estimate."""
+    if interval is None:
+        return f"about {load_words(load)} {words}"
+    return f"{load_words(load)} {words} (either within {range_words(interval)})"

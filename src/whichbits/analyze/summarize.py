@@ -8,17 +8,22 @@ import msgspec
 from pydantic import ValidationError
 
 from whichbits.analyze.arms import arm_summary
-from whichbits.analyze.books import Growth, Imbalance, growth, imbalances
+from whichbits.analyze.books import Difference, differences, pages
+from whichbits.analyze.cell_noise import intervals, replicates
 from whichbits.analyze.cells import cell_summary
-from whichbits.analyze.crossover import crossovers
+from whichbits.analyze.counted import CellCounts, counted
+from whichbits.analyze.crossover import crossovers, crossovers_by_capacity
 from whichbits.analyze.findings import Observed, findings
 from whichbits.analyze.limits import arm_capacity, cell_roofline
 from whichbits.analyze.load_curves import load_unit
+from whichbits.analyze.pairing import Resampled
+from whichbits.analyze.planned_cache import PlannedCache
 from whichbits.analyze.recommend import recommendations
+from whichbits.analyze.slo import slo_capacities
 from whichbits.analyze.summary import ArmSummary, CellSummary, Summary
 from whichbits.errors import BadInput
 from whichbits.record.run import Run
-from whichbits.record.schema import Manifest
+from whichbits.record.schema import Cell, Manifest
 from whichbits.study.model import Slo
 
 SUMMARY_VERSION = 1
@@ -30,11 +35,13 @@ def summarize(run: Run) -> Summary:
     Raises:
         BadInput: the run is damaged, or its SLO is not one.
     """
-    counted = growth(run.scrapes())
+    counts = counted(run.each_scrape())
     described = {arm: arm_summary(run.manifest, record) for arm, record in run.manifest.arms.items()}
-    cells = _under_rooflines(_cells(run, counted), described, run.manifest)
+    slo = _slo(run.manifest.study)
+    resampled = {cell.cell: replicates(cell, run.of_cell(cell.cell), slo) for cell in run.cells}
+    cells = _under_rooflines(_cells(run, counts, resampled, slo), described, run.manifest)
     arms = tuple(run.manifest.arms) or tuple(dict.fromkeys(cell.arm for cell in cells))
-    compared = crossovers(cells, arms)
+    compared = crossovers(cells, arms, resampled)
     return Summary(
         schema_version=SUMMARY_VERSION,
         source=run.manifest.source,
@@ -45,8 +52,10 @@ def summarize(run: Run) -> Summary:
         arms={name: _with_capacity(arm, cells, run.manifest) for name, arm in described.items()},
         cells=cells,
         crossovers=compared,
-        findings=findings(Observed(run.manifest, cells, compared, _imbalances(run, counted))),
-        recommendation=recommendations(cells, arms),
+        findings=findings(Observed(run.manifest, cells, compared, _differences(run, counts))),
+        recommendation=recommendations(cells, arms, compared),
+        crossovers_by_capacity=crossovers_by_capacity(cells, arms, resampled),
+        slo_capacities=slo_capacities(cells, arms),
     )
 
 
@@ -55,10 +64,27 @@ def summary_json(summary: Summary) -> bytes:
     return msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n"
 
 
-def _cells(run: Run, counted: Growth) -> tuple[CellSummary, ...]:
-    slo = _slo(run.manifest.study)
-    return tuple(
-        cell_summary(cell, run.of_cell(cell.cell), list(counted.get(cell.cell, {}).values()), slo) for cell in run.cells
+def _cells(
+    run: Run, counts: Mapping[int, CellCounts], resampled: Resampled, slo: Slo | None
+) -> tuple[CellSummary, ...]:
+    cache = PlannedCache(run.manifest)
+    plain = (_cell(run, cell, counts.get(cell.cell, {}), slo, cache) for cell in run.cells)
+    return tuple(replace(cell, intervals=intervals(cell, resampled[cell.cell])) for cell in plain)
+
+
+def _cell(run: Run, cell: Cell, counts: CellCounts, slo: Slo | None, cache: PlannedCache) -> CellSummary:
+    requests = run.of_cell(cell.cell)
+    return cell_summary(cell, requests, counts, slo, cache.expected(cell, requests, counts))
+
+
+def _differences(run: Run, counts: Mapping[int, CellCounts]) -> dict[int, list[Difference]]:
+    # whichbits sends token ids; other tools send text, which the server splits again.
+    as_text = run.manifest.source == "imported"
+    return differences(
+        page
+        for cell in run.cells
+        if cell.cell in counts
+        for page in pages(cell, run.of_cell(cell.cell), counts[cell.cell], sent_as_text=as_text)
     )
 
 
@@ -73,10 +99,6 @@ def _under_rooflines(
 
 def _with_capacity(arm: ArmSummary, cells: tuple[CellSummary, ...], manifest: Manifest) -> ArmSummary:
     return replace(arm, capacity=arm_capacity(arm, [cell for cell in cells if cell.arm == arm.arm], manifest))
-
-
-def _imbalances(run: Run, counted: Growth) -> dict[int, list[Imbalance]]:
-    return {cell: imbalances(run.of_cell(cell), engines) for cell, engines in counted.items()}
 
 
 def _slo(study: dict[str, Any]) -> Slo | None:

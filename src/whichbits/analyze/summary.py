@@ -11,7 +11,23 @@ from whichbits.analyze.itl_modes import ItlModes
 from whichbits.analyze.prefill_steps import PrefillSteps
 from whichbits.analyze.roofline import Roofline
 
-Metric = Literal["tpot_ms.p50", "tpot_ms.p99", "ttft_ms.p50", "output_tokens_per_s"]
+Metric = Literal[
+    "tpot_ms.p50",
+    "tpot_ms.mean",
+    "tpot_ms.p90",
+    "tpot_ms.p99",
+    "itl_ms.p50",
+    "itl_ms.p99",
+    "ttft_ms.p50",
+    "ttft_ms.p90",
+    "ttft_ms.p99",
+    "e2e_ms.p50",
+    "e2e_ms.p99",
+    "output_tokens_per_s",
+    "goodput_requests_per_s",
+    "cost_per_million_tokens",
+]
+LoadUnit = Literal["concurrency", "request_rate", "share_of_capacity"]
 CrossoverVerdict = Literal["crosses", "none", "tie", "noisy"]
 
 
@@ -25,6 +41,54 @@ class Distribution:
     p90: float | None
     p99: float | None
     thin: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A quantile from buckets: the sample lies above ``low``, at or below ``high``; ``value`` interpolates.
+
+    ``value`` and ``high`` are None if it lies above the last bucket's bound.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class EngineTimes:
+    """Times that engines observed; the mean is exact, the quantiles have their bucket error."""
+
+    n: int
+    mean: float | None
+    p50: Estimate
+    p99: Estimate
+
+
+@dataclass(frozen=True)
+class EngineLevel:
+    """An engine's state over ``n`` scrapes during a cell."""
+
+    peak: float
+    mean: float
+    n: int
+
+
+@dataclass(frozen=True)
+class ReplicaSummary:
+    """One replica's part of a cell; ``share`` is its part of the requests, ``engines`` its cores if it has several.
+
+    Counts of the prefix cache are tokens, None if the engine counts blocks of a size that it does not tell.
+    """
+
+    replica: str
+    requests: int | None
+    share: float | None
+    prompt_tokens: int | None
+    prefix_queries: int | None
+    prefix_hits: int | None
+    hit_rate: float | None
+    engines: tuple["ReplicaSummary", ...] = ()
 
 
 @dataclass(frozen=True)
@@ -61,6 +125,27 @@ class CellSummary:
     goodput_requests_per_s: float | None = None
     slo_share: float | None = None
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """95 % intervals by address (``tpot_ms.p50``): what the requests of this one cell leave open.
+
+    Of a predicted cell: what the uncertainty of the predictor's constants leaves open.
+    """
+    replicas: tuple[ReplicaSummary, ...] = ()
+    prefix_queries: int | None = None
+    prefix_hits: int | None = None
+    expected_prefix_hit_rate: tuple[float, float] | None = None
+    """Lowest and highest that the planned traffic explains."""
+    hit_rate_as_expected: bool | None = None
+    """True proves a cache that was to be cold; None if the measured or the expected rate is not known."""
+    engine_queue_ms: EngineTimes | None = None
+    engine_prefill_ms: EngineTimes | None = None
+    engine_decode_ms: EngineTimes | None = None
+    engine_ttft_ms: EngineTimes | None = None
+    engine_itl_ms: EngineTimes | None = None
+    requests_running: EngineLevel | None = None
+    requests_waiting: EngineLevel | None = None
+    kv_cache_usage: EngineLevel | None = None
+    engine_output_tokens_per_s: EngineLevel | None = None
+    preemptions: int | None = None
     mean_context_tokens: float | None = None
     """Tokens that a decoding request has in the KV cache, averaged over all decode steps."""
     itl_modes: ItlModes | None = None
@@ -70,11 +155,25 @@ class CellSummary:
 
 @dataclass(frozen=True)
 class Crossing:
-    """A load at which the better arm changes; ``low`` to ``high`` is its interval, None if not estimated."""
+    """A load at which the better arm changes; ``low`` to ``high`` is its 95 % interval, None if not estimated."""
 
     load: float
     low: float | None
     high: float | None
+
+
+@dataclass(frozen=True)
+class Lead:
+    """Which arm leads at a load and by how much: ``by`` 0.24 is 24 %; ``low`` to ``high`` is its 95 % interval.
+
+    ``arm`` is ahead in the estimate; where ``low`` is below zero, it may in truth be behind.
+    """
+
+    load: float
+    arm: str
+    by: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
@@ -87,11 +186,22 @@ class Crossover:
     crossings: tuple[Crossing, ...]
     leader_low_load: str | None
     leader_high_load: str | None
-    load_unit: Literal["concurrency", "request_rate"]
+    load_unit: LoadUnit
     loads: tuple[float, ...]
     ratios: tuple[float, ...]
     """First arm's value over the second's at each load; below 1 the first is lower."""
     note: str | None = None
+    ratio_intervals: tuple[tuple[float, float], ...] = ()
+    """95 % interval of each ratio."""
+    lead: tuple[Lead, ...] = ()
+    """At the lowest and at the highest load."""
+    repeats: int | None = None
+    repeats_needed: int | None = None
+    """How many more would settle a noisy comparison; None if it is settled, or if too many."""
+    margin: float | None = None
+    """Arms whose ratio lies within 1 + margin, either way, are taken as equal."""
+    spread_assumed: bool = False
+    """True if there is one repeat only: how much repeats differ is then assumed, not measured."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +240,25 @@ class Recommendation:
     ranges: tuple[tuple[str, float | None, float | None], ...]
     """(arm, from load, to load); None is the end of the measured range."""
     text: str
+    uncertain: tuple[tuple[float, float] | None, ...] = ()
+    """For each handover between ranges the loads within which either arm may be the better; None: not placed."""
+
+
+@dataclass(frozen=True)
+class SloCapacity:
+    """The highest load at which an arm holds the SLO for ``share`` of its requests.
+
+    ``load`` is None if the lowest load breaks it. ``low`` and ``high`` bound it with 95 % confidence: ``low`` is None
+    if even the lowest load is not sure to hold, ``high`` if the highest is not sure to break.
+    """
+
+    arm: str
+    share: float
+    load: float | None
+    low: float | None
+    high: float | None
+    beyond: bool
+    """True if the highest load measured still holds: ``load`` is that load, and more may be possible."""
 
 
 @dataclass(frozen=True)
@@ -148,3 +277,6 @@ class Summary:
     findings: tuple[Finding, ...]
     predictions: tuple[Any, ...] = ()
     recommendation: tuple[Recommendation, ...] = ()
+    crossovers_by_capacity: tuple[Crossover, ...] = ()
+    """The same pairs at equal shares of each arm's own capacity, its highest output throughput."""
+    slo_capacities: tuple[SloCapacity, ...] = ()

@@ -8,6 +8,18 @@ from whichbits.errors import BadInput
 
 Config = Mapping[str, Any]
 
+_SECTIONS = ("text_config", "llm_config", "language_config")
+_LEFT_OUT: Mapping[str, Config] = {
+    "gemma3_text": {
+        "num_attention_heads": 8,
+        "num_key_value_heads": 4,
+        "head_dim": 256,
+        "vocab_size": 262_208,
+        "tie_word_embeddings": True,
+    },
+    **{family: {"tie_word_embeddings": True} for family in ("gemma", "gemma2", "cohere", "cohere2")},
+}
+"""What published configs of a family leave out, because it is the default of its class in transformers."""
 _NO_KV_LAYERS = ("linear_attention", "mamba", "recurrent", "conv")
 
 
@@ -73,7 +85,7 @@ def shape_of(config: Config) -> Shape:
     Raises:
         BadInput: ``checkpoint_shape_unknown`` if a size that everything hangs on is not given.
     """
-    text = language_model(config)
+    text = _completed(language_model(config))
     heads = _size(text, "num_attention_heads", "n_head")
     hidden = _size(text, "hidden_size", "n_embd", "d_model")
     layers = _size(text, "num_hidden_layers", "n_layer", "num_layers")
@@ -105,8 +117,12 @@ def shape_of(config: Config) -> Shape:
 
 def language_model(config: Config) -> Config:
     """Return the section that describes the language model."""
-    inner = config.get("text_config")
-    return inner if isinstance(inner, Mapping) and "vocab_size" in inner else config
+    sections = [config[name] for name in _SECTIONS if isinstance(config.get(name), Mapping)]
+    return next((section for section in sections if "hidden_size" in section), config)
+
+
+def _completed(text: Config) -> Config:
+    return {**_LEFT_OUT.get(str(text.get("model_type")), {}), **text}
 
 
 def _shared_intermediate(text: Config) -> int | None:

@@ -12,10 +12,28 @@ from whichbits.checkpoint.config import Mla, Shape
 from whichbits.checkpoint.facts import Linear
 from whichbits.checkpoint.parts import Parts
 from whichbits.checkpoint.quantization import Quantization
+from whichbits.errors import BadInput
 
 _DTYPE_BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
 _SCALE_BYTES = 2
 _QK_NORMED = ("qwen3", "qwen3_moe", "gemma3", "gemma3_text")
+
+
+_OTHER_KINDS = (
+    *(
+        "bloom",
+        "falcon",
+        "gpt2",
+        "gpt_bigcode",
+        "gpt_neox",
+        "gptj",
+        "mpt",
+        "opt",
+        "phi",
+        "starcoder2",
+    ),  # MLPs not gated
+    *("llama4", "llama4_text"),  # experts in every other layer
+)
 
 
 class _Matrix(NamedTuple):
@@ -26,7 +44,18 @@ class _Matrix(NamedTuple):
 
 
 def declared_parts(shape: Shape, quantization: Quantization | None) -> Parts:
-    """Return the parts of a checkpoint that stores what its config declares."""
+    """Return the parts of a checkpoint that stores what its config declares.
+
+    Raises:
+        BadInput: ``checkpoint_shape_unknown`` if its layers are of another kind, so that sizes would be guesses.
+    """
+    if shape.model_type in _OTHER_KINDS or shape.kv_layers != shape.layers:
+        raise BadInput(
+            "checkpoint_shape_unknown",
+            f"the sizes of a {shape.model_type} model cannot be worked out from its config.json alone",
+            why="its layers are not all of the Llama kind: attention in each, then a gated MLP or experts",
+            fix="name a folder that holds its safetensors files too",
+        )
     width = _DTYPE_BYTES.get(str(shape.dtype).removeprefix("torch."), 2)
     matrices = list(_matrices(shape))
     linears = tuple(_linear(matrix, quantization, width) for matrix in matrices)
@@ -118,6 +147,8 @@ def _mlp(name: str, hidden: int, width: int) -> Iterator[_Matrix]:
 
 
 def _norm_parameters(shape: Shape) -> int:
-    """Two norms a layer and one at the end, and norms of queries and keys where the family has them."""
-    of_heads = 2 * shape.head_dim if shape.model_type in _QK_NORMED else 0
-    return shape.layers * (2 * shape.hidden + of_heads) + shape.hidden
+    """Two norms a layer and one at the end; of queries and keys, or of latents, where the family has them."""
+    inner = 2 * shape.head_dim if shape.model_type in _QK_NORMED else 0
+    if shape.mla is not None:
+        inner = shape.mla.kv_rank + (shape.mla.q_rank or 0)
+    return shape.layers * (2 * shape.hidden + inner) + shape.hidden

@@ -105,11 +105,12 @@ class Checkpoint:
 
     def scalars(self) -> dict[str, Scalar]:
         """Return all that is one value, by name, as the record keeps facts: no list of layers or exceptions."""
-        lists = ("linears", "ignored")
+        other = ("source", "linears", "ignored")
         plain: dict[str, Scalar] = {
-            each.name: getattr(self, each.name) for each in fields(self) if each.name not in lists
+            each.name: getattr(self, each.name) for each in fields(self) if each.name not in other
         }
         return plain | {
+            "checkpoint_source": self.source,
             "linear_parameters": self.linear_parameters,
             "expert_parameters": self.expert_parameters,
             "effective_bits": self.effective_bits,

@@ -26,7 +26,10 @@ def read_checkpoint(path: Path) -> Checkpoint:
     if not tensors:
         return from_config(config)
     quantization = quantization_of(config)
-    parts = parts_of(tensors, None if quantization is None else quantization.bits)
+    try:
+        parts = parts_of(tensors, None if quantization is None else quantization.bits)
+    except (ValueError, IndexError, ZeroDivisionError) as error:
+        broken(path, f"shapes of tensors that belong together do not fit ({error})")
     return _checkpoint("tensors", shape_of(config), quantization, parts)
 
 

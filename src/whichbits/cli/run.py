@@ -13,6 +13,8 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.text import Text
 
+from whichbits.cli.manifests import print_manifests as write_manifests
+from whichbits.cli.manifests import refuse_images
 from whichbits.cli.outcome import exit_code
 from whichbits.cli.task import Task, read_task
 from whichbits.conduct.estimate import study_seconds
@@ -20,7 +22,8 @@ from whichbits.conduct.events import Notice, Progress
 from whichbits.conduct.host import host_facts, tool_versions
 from whichbits.conduct.order import Visit, visits
 from whichbits.conduct.secrets import recordable
-from whichbits.conduct.session import Stage, conduct
+from whichbits.conduct.session import conduct
+from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import stop_on_signals
 from whichbits.errors import BadInput, ServerNotReady, WhichbitsError
 from whichbits.record.run import Run
@@ -45,6 +48,9 @@ def run(
     output: Path | None = None,
     json: Switch = False,
     plain: Switch = False,
+    print_manifests: Switch = False,
+    image: str | None = None,
+    driver_image: str | None = None,
 ) -> int:
     """Serve each arm, drive equal traffic at it, and say which bits win from which load on.
 
@@ -55,7 +61,13 @@ def run(
         output: Folder for run folders; the study's own is used where this is not given.
         json: Print summary.json on stdout, everything else on stderr.
         plain: Print progress as plain lines, even on a terminal.
+        print_manifests: Print a Kubernetes Deployment and Service for each arm, for `kubectl apply`; start nothing.
+        image: Image of the Deployments of arms that name none.
+        driver_image: Print a Job, too, that runs the study inside the cluster; its image has whichbits and kubectl.
     """
+    if print_manifests:
+        return write_manifests(study, image, driver_image)
+    refuse_images(image, driver_image)
     task = read_task(study, resume)
     if dry_run:
         show_plan(task.study, task.visits, Console(stderr=json))

@@ -2,11 +2,28 @@
 
 from whichbits.drive.target import Target
 from whichbits.serve.arm import RunningArm
+from whichbits.serve.replica import Endpoint
+from whichbits.study.request import RequestForm
 
 
-def targets(running: RunningArm) -> tuple[Target, ...]:
-    """Return where the traffic of an arm goes."""
+def targets(running: RunningArm, form: RequestForm) -> tuple[Target, ...]:
+    """Return where the traffic of an arm goes, and in which form."""
     return tuple(
-        Target(each.host, each.port, each.model, each.path, api_key=each.api_key, tls=each.tls, replica=each.replica)
+        Target(
+            each.host,
+            each.port,
+            each.model,
+            _path(each, form),
+            api_key=each.api_key,
+            tls=each.tls,
+            replica=each.replica,
+            form=form,
+        )
         for each in running.fleet.endpoints
     )
+
+
+def _path(endpoint: Endpoint, form: RequestForm) -> str:
+    if form.api == "completions":
+        return endpoint.path
+    return endpoint.path.removesuffix("/completions") + "/chat/completions"

@@ -8,6 +8,8 @@ from typing import Any
 
 import psutil
 
+from whichbits.hardware.nvidia_smi import installed_gpus
+
 _TOOLS = ("whichbits", "numpy", "uvloop", "httptools", "pyarrow", "openvino", "openvino-genai")
 
 
@@ -23,6 +25,7 @@ def host_facts() -> dict[str, Any]:
         "kernel": platform.release(),
         "system": platform.platform(terse=True),
         "load_average_1min": os.getloadavg()[0],
+        "gpus": installed_gpus(),
     }
 
 

@@ -1,53 +1,26 @@
 """Running a study: visit each arm, drive its cells, hand every result to the writer at once."""
 
-import asyncio
-import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
-from statistics import median
 
-from whichbits.conduct.addresses import targets
-from whichbits.conduct.cold import make_cold
+from whichbits.conduct.cell import measure
 from whichbits.conduct.events import (
     ArmReady,
     ArmStarting,
-    CellFinished,
-    CellProgress,
-    CellStarted,
     Notice,
-    Progress,
     StudyFinished,
     StudyStarted,
     WarmingUp,
 )
-from whichbits.conduct.neighbours import cpu_times, other_cores
 from whichbits.conduct.order import Visit
+from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import Stopped, unless
-from whichbits.conduct.warm import tpot_ms, warm_up
-from whichbits.drive.cell import CellCapture, drive_cell
-from whichbits.drive.cell import Progress as CellListener
-from whichbits.errors import ArmMismatch, ServerNotReady, WhichbitsError
-from whichbits.record.schema import ArmRecord, Cell
-from whichbits.record.scrapes import Phase, Scrape
+from whichbits.conduct.warm import warm_up
+from whichbits.errors import ArmMismatch, ServerNotReady, in_one_line
+from whichbits.record.schema import ArmRecord
 from whichbits.record.writer import RunWriter
 from whichbits.serve.arm import RunningArm, serve_arm
-from whichbits.study.model import Load, Study
-from whichbits.traffic.plan import plan_cell
-
-
-@dataclass(frozen=True)
-class Stage:
-    """What every step of a study needs: the question, where answers go, who listens, the wish to stop, the clock.
-
-    ``origin_ns`` is the ``time.monotonic_ns()`` from which every recorded time counts.
-    """
-
-    study: Study
-    writer: RunWriter
-    listen: Progress
-    stop: asyncio.Event
-    origin_ns: int
 
 
 async def conduct(stage: Stage, visits: Sequence[Visit], estimate_s: float | None) -> list[ServerNotReady]:
@@ -82,7 +55,7 @@ async def _visit(stage: Stage, visit: Visit, failures: list[ServerNotReady]) -> 
             if cell.arm in running:
                 with _given_up_if_not_ready(stage, visit, cell.arm, failures) as attempt:
                     async with _told_by_the_log(running[cell.arm]):
-                        await _drive(stage, cell, running[cell.arm])
+                        await measure(stage, cell, running[cell.arm])
                 if attempt.failed:
                     del running[cell.arm]
 
@@ -100,17 +73,13 @@ def _given_up_if_not_ready(stage: Stage, visit: Visit, arm: str, failures: list[
         yield attempt
     except ServerNotReady as failure:
         attempt.failed = True
-        reason = _in_one_line(failure)
+        reason = in_one_line(failure)
         failures.append(failure.about(arm))
         stage.listen(Notice(f"{arm}: {reason}; its other cells are skipped"))
         _skip(stage.writer, visit, arm, reason)
     except ArmMismatch as mismatch:
-        _skip(stage.writer, visit, arm, _in_one_line(mismatch))
+        _skip(stage.writer, visit, arm, in_one_line(mismatch))
         raise
-
-
-def _in_one_line(error: WhichbitsError) -> str:
-    return " ".join(f"{error.what.rstrip('.')}: {error.why.rstrip('.')}".split())
 
 
 def _skip(writer: RunWriter, visit: Visit, arm: str, reason: str) -> None:
@@ -148,69 +117,6 @@ async def _warm(stage: Stage, running: RunningArm) -> None:
     stage.writer.arm(replace(running.record, warm_up_tpot_ms=medians))
 
 
-async def _drive(stage: Stage, cell: Cell, running: RunningArm) -> None:
-    load = Load(concurrency=cell.concurrency, request_rate=cell.request_rate)
-    planned = plan_cell(stage.study, load, cell.repeat)
-    cache_state = await unless(stage.stop, make_cold(stage.study.cache, running))
-    if stage.study.cache == "warm":
-        await unless(stage.stop, drive_cell(targets(running), planned, load, stage.study.limits, stage.origin_ns))
-    await unless(stage.stop, _scrape(stage, running, cell, "before"))
-    stage.listen(CellStarted(cell, len(planned)))
-    cpu_before = cpu_times()
-    capture = await drive_cell(
-        targets(running),
-        planned,
-        load,
-        stage.study.limits,
-        stage.origin_ns,
-        progress=_cell_progress(stage, len(planned)),
-        stop=stage.stop,
-    )
-    ended = replace(_ended(cell, capture, cache_state), other_cpu_cores=other_cores(cpu_before, cpu_times()))
-    death = None if capture.cancelled or not ended.failed else await running.fleet.death()
-    if death is not None:
-        ended = replace(ended, state="interrupted", notes=(_in_one_line(death),))
-    stage.writer.cell(ended, capture.records)
-    stage.listen(CellFinished(ended, _median_tpot_ms(capture), _output_tokens_per_s(capture)))
-    if death is not None:
-        raise death
-    if capture.cancelled:
-        raise Stopped
-    await _scrape(stage, running, cell, "after")
-
-
-def _cell_progress(stage: Stage, requests: int) -> CellListener:
-    began_ns = time.monotonic_ns()
-
-    def progress(sent: int, finished: int, failed: int, chunks: int) -> None:  # noqa: ARG001 - drive's Protocol
-        elapsed_s = (time.monotonic_ns() - began_ns) / 1e9
-        stage.listen(CellProgress(finished, failed, requests, chunks, elapsed_s))
-
-    return progress
-
-
-def _ended(cell: Cell, capture: CellCapture, cache_state: str) -> Cell:
-    return replace(
-        cell,
-        state="interrupted" if capture.cancelled else "done",
-        requests=len(capture.records),
-        failed=sum(not record.succeeded for record in capture.records),
-        started_ns=capture.started_ns,
-        finished_ns=capture.finished_ns,
-        client=capture.health,
-        cache_state=cache_state,
-    )
-
-
-async def _scrape(stage: Stage, running: RunningArm, cell: Cell, phase: Phase) -> None:
-    for replica in running.fleet.replicas:
-        if not replica.has_metrics:
-            continue
-        seen = await replica.control.scrape()
-        time_ns = seen.time_ns - stage.origin_ns
-        stage.writer.scrape(Scrape(running.record.arm, replica.name, cell.cell, phase, time_ns, seen.text))
-
-
 def _facts_line(record: ArmRecord) -> str:
     """Return what a person wants to see when an arm comes up."""
     facts = record.replicas[0].facts
@@ -226,14 +132,3 @@ def _facts_line(record: ArmRecord) -> str:
         if key in facts and facts[key].value is not None
     ]
     return ", ".join(known)
-
-
-def _median_tpot_ms(capture: CellCapture) -> float | None:
-    times = [value for record in capture.records if (value := tpot_ms(record)) is not None]
-    return median(times) if times else None
-
-
-def _output_tokens_per_s(capture: CellCapture) -> float | None:
-    tokens = sum(sum(record.chunk_tokens) for record in capture.records)
-    seconds = (capture.finished_ns - capture.started_ns) / 1e9
-    return tokens / seconds if seconds > 0 else None

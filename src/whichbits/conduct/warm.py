@@ -35,7 +35,7 @@ def _stable(medians: list[float], within: float) -> bool:
 
 async def _round_ms(study: Study, running: RunningArm, round_number: int) -> float:
     capture = await drive_cell(
-        targets(running),
+        targets(running, study.request),
         plan_warm_up(study, round_number),
         Load(concurrency=study.warm_up.at_least_requests),
         study.limits,

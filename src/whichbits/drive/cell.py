@@ -12,6 +12,7 @@ from whichbits.drive.dispatch import Dispatcher
 from whichbits.drive.health import TICK_SECONDS, Observations, Ticker, check
 from whichbits.drive.outcome import to_record
 from whichbits.drive.pace import pace
+from whichbits.drive.routing import DIRECT, Route
 from whichbits.drive.target import Target
 from whichbits.record.schema import ClientHealth, RequestRecord
 from whichbits.study.model import Limits, Load
@@ -50,15 +51,16 @@ async def drive_cell(  # noqa: PLR0913 - a cell is exactly these
     limits: Limits,
     clock_origin_ns: int,
     *,
+    route: Route = DIRECT,
     progress: Progress | None = None,
     stop: asyncio.Event | None = None,
 ) -> CellCapture:
-    """Send ``planned`` to ``targets`` under ``load`` and return what came back.
+    """Send ``planned`` to ``targets`` by ``route`` under ``load`` and return what came back.
 
     ``clock_origin_ns`` is a ``time.monotonic_ns()``. Setting ``stop`` ends the cell in order: requests in
     flight become ``cancelled``, those not yet sent leave no record, and the capture is returned.
     """
-    dispatcher = Dispatcher(targets, planned, limits)
+    dispatcher = Dispatcher(targets, planned, limits, route)
     try:
         await dispatcher.warm(planned, load)
         stretch = await _run(dispatcher, planned, load, progress, stop or asyncio.Event())

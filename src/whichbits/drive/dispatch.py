@@ -4,12 +4,14 @@ import asyncio
 import math
 from collections import deque
 from collections.abc import Sequence
+from functools import partial
 
 from whichbits.drive.answer import Answer, read_answer
 from whichbits.drive.connection import Patience
 from whichbits.drive.exchange import Exchange
 from whichbits.drive.pool import ConnectionPool
-from whichbits.drive.request_body import request_bytes
+from whichbits.drive.request_body import RequestBytes
+from whichbits.drive.routing import Route
 from whichbits.drive.target import Target
 from whichbits.study.model import Limits, Load
 from whichbits.traffic.plan import PlannedRequest
@@ -23,14 +25,18 @@ _MOST_UNCAPPED = 256
 
 
 class Dispatcher:
-    """One cell's way out. Requests go round-robin over the targets by their index."""
+    """One cell's way out: requests go to the targets as the route says."""
 
-    def __init__(self, targets: Sequence[Target], planned: Sequence[PlannedRequest], limits: Limits) -> None:
-        """Build every request's bytes; nothing is sent."""
+    def __init__(
+        self, targets: Sequence[Target], planned: Sequence[PlannedRequest], limits: Limits, route: Route
+    ) -> None:
+        """Encode every request; nothing is sent."""
         self._targets = targets
-        self._pools = [ConnectionPool(target) for target in targets]
+        self._router = route.router(len(targets), planned)
+        self._pools = [ConnectionPool(partial(self._next_target, lane)) for lane in range(self._router.lanes)]
         self._patience = Patience.of(limits)
-        self._requests = {request.index: request_bytes(self._target(request), request) for request in planned}
+        self._requests = RequestBytes(targets, planned)
+        self._length_forced = all(target.form.forced_length for target in targets)
         self._raw: deque[Exchange] = deque()
         self._raw_bytes = 0
         self._answers: dict[Exchange, Answer] = {}
@@ -38,23 +44,22 @@ class Dispatcher:
 
     async def warm(self, planned: Sequence[PlannedRequest], load: Load) -> None:
         """Open the connections that ``load`` will need."""
-        shares = [0] * len(self._pools)
-        for request in planned:
-            shares[request.index % len(shares)] += 1
         needed = load.concurrency or min(_MOST_UNCAPPED, math.ceil(_ARRIVAL_SECONDS * (load.request_rate or 0)))
-        pools = zip(self._pools, shares, strict=True)
-        await asyncio.gather(*(pool.warm(min(needed, share)) for pool, share in pools))
+        shares = self._router.most_in_flight(min(needed, len(planned)))
+        await asyncio.gather(*(pool.warm(share) for pool, share in zip(self._pools, shares, strict=True)))
 
     async def send(self, planned: PlannedRequest, *, scheduled_ns: int, due_ns: int) -> int:
         """Send one request and return when it ended; failures are in its exchange."""
-        replica = self._target(planned).replica
-        exchange = Exchange(planned.index, replica, planned.output_tokens, scheduled_ns, due_ns)
+        exchange = Exchange(planned.index, None, planned.output_tokens, scheduled_ns, due_ns, self._length_forced)
         self.exchanges.append(exchange)
+        lane = self._router.lane(planned)
         try:
-            await self._converse(exchange)
+            await self._converse(exchange, self._pools[lane])
         except asyncio.CancelledError:
             exchange.fail("cancelled", "stopped while in flight")
             raise
+        finally:
+            self._router.ended(lane, turned_away=_turned_away(exchange))
         self._keep(exchange)
         return exchange.finished_ns or due_ns
 
@@ -70,15 +75,14 @@ class Dispatcher:
         """Close every connection."""
         await asyncio.gather(*(pool.close() for pool in self._pools))
 
-    async def _converse(self, exchange: Exchange) -> None:
-        pool = self._pools[exchange.index % len(self._pools)]
+    async def _converse(self, exchange: Exchange, pool: ConnectionPool) -> None:
         try:
-            connection = await pool.acquire(exchange)
+            connection, target = await pool.acquire(exchange)
         except OSError as error:
             exchange.fail("connect_failed", str(error) or type(error).__name__)
             return
         try:
-            await connection.converse(self._requests[exchange.index], exchange, self._patience)
+            await connection.converse(self._requests.to(target, exchange.index), exchange, self._patience)
         finally:
             pool.release(connection)
 
@@ -90,8 +94,15 @@ class Dispatcher:
             self._raw_bytes -= _weight(oldest)
             self._answers[oldest] = read_answer(oldest)
 
-    def _target(self, planned: PlannedRequest) -> Target:
-        return self._targets[planned.index % len(self._targets)]
+    def _next_target(self, lane: int) -> Target:
+        return self._targets[self._router.target(lane)]
+
+
+def _turned_away(exchange: Exchange) -> bool:
+    """Whether the server was not there, or hung up without a word; any answer, be it 503, is an answer."""
+    failure = exchange.failure
+    gone = failure is not None and failure.code in ("connect_failed", "connection_lost")
+    return gone and exchange.first_byte_ns is None
 
 
 def _weight(exchange: Exchange) -> int:

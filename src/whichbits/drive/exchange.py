@@ -28,6 +28,7 @@ class Exchange:
     requested_output_tokens: int
     scheduled_ns: int
     due_ns: int
+    length_forced: bool = True
     connect_ns: int | None = None
     sent_ns: int | None = None
     first_byte_ns: int | None = None

@@ -1,8 +1,9 @@
-"""Connections to one target, opened before the clock starts and kept ready while it runs."""
+"""Connections that a request may take any of, opened before the clock starts and kept ready while it runs."""
 
 import asyncio
 import ssl
 import time
+from collections.abc import Callable
 
 from whichbits.drive.connection import Connection
 from whichbits.drive.exchange import Exchange
@@ -15,13 +16,14 @@ _AT_ONCE = 64  # below the listen backlog of common servers (asyncio 100, uvicor
 
 
 class ConnectionPool:
-    """A target's connections; the one used last goes first, so that only the surplus grows old."""
+    """Equivalent connections; the one used last goes first, so that only the surplus grows old."""
 
-    def __init__(self, target: Target) -> None:
-        self._target = target
-        self._tls = ssl.create_default_context() if target.tls else None
+    def __init__(self, next_target: Callable[[], Target]) -> None:
+        """``next_target`` is asked once for each connection that is opened, in order."""
+        self._next_target = next_target
+        self._tls: ssl.SSLContext | None = None
         self._idle: list[Connection] = []
-        self._open: set[Connection] = set()
+        self._open: dict[Connection, Target] = {}
         self._refills: set[asyncio.Task[None]] = set()
         self._closing = False
 
@@ -29,16 +31,20 @@ class ConnectionPool:
         """Open up to ``count`` connections. A server that refuses is left for the requests to report."""
         gate = asyncio.Semaphore(_AT_ONCE)
 
-        async def one() -> None:
+        async def one(target: Target) -> Connection | None:
             async with gate:
-                await self._add_idle()
+                return await self._try_connect(target)
 
-        async with asyncio.TaskGroup() as opening:
-            for _ in range(count):
-                opening.create_task(one())
+        async with asyncio.TaskGroup() as group:
+            opening = [group.create_task(one(self._next_target())) for _ in range(count)]
+        # In the order of opening, not of arrival: which connection comes first must not depend on a race.
+        opened = [task.result() for task in opening]
+        self._idle.extend(connection for connection in opened if connection is not None and connection.usable)
 
-    async def acquire(self, exchange: Exchange) -> Connection:
-        """Return a ready connection, at once if one is idle; else open one and note the time it took.
+    async def acquire(self, exchange: Exchange) -> tuple[Connection, Target]:
+        """Return a ready connection and where it leads, at once if one is idle; else open one and note the time.
+
+        The exchange learns which replica it is, whether or not the connection opens.
 
         Raises:
             OSError: no connection could be opened (``TimeoutError`` included).
@@ -46,11 +52,15 @@ class ConnectionPool:
         while self._idle:
             connection = self._idle.pop()
             if connection.usable:
-                return connection
+                target = self._open[connection]
+                exchange.replica = target.replica
+                return connection, target
             connection.abort()
         began_ns = time.monotonic_ns()
+        target = self._next_target()
+        exchange.replica = target.replica
         try:
-            return await self._connect()
+            return await self._connect(target), target
         finally:
             exchange.connect_ns = time.monotonic_ns() - began_ns
 
@@ -72,30 +82,39 @@ class ConnectionPool:
             connection.abort()
         await asyncio.gather(*(connection.closed for connection in connections))
 
-    async def _connect(self) -> Connection:
-        target = self._target
+    async def _connect(self, target: Target) -> Connection:
         async with asyncio.timeout(CONNECT_SECONDS):
             _, connection = await asyncio.get_running_loop().create_connection(
-                lambda: Connection(self._forget), target.host, target.port, ssl=self._tls
+                lambda: Connection(self._forget), target.host, target.port, ssl=self._tls_for(target)
             )
-        self._open.add(connection)
+        self._open[connection] = target
         return connection
 
-    async def _add_idle(self) -> None:
+    async def _try_connect(self, target: Target) -> Connection | None:
         try:
-            self._idle.append(await self._connect())
+            return await self._connect(target)
         except OSError:
             # The request that finds no idle connection tries again, and its failure is recorded.
-            return
+            return None
+
+    async def _refill(self) -> None:
+        connection = await self._try_connect(self._next_target())
+        if connection is not None:
+            self._idle.append(connection)
+
+    def _tls_for(self, target: Target) -> ssl.SSLContext | None:
+        if target.tls and self._tls is None:
+            self._tls = ssl.create_default_context()
+        return self._tls if target.tls else None
 
     def _forget(self, connection: Connection) -> None:
-        self._open.discard(connection)
+        self._open.pop(connection, None)
         if connection not in self._idle:
             return
         self._idle.remove(connection)
         if connection.has_served and not self._closing:
             # Servers close idle connections after seconds; the next request should not pay for the handshake.
             # One that is closed before its first request is not replaced: that server slams the door.
-            refill = asyncio.get_running_loop().create_task(self._add_idle())
+            refill = asyncio.get_running_loop().create_task(self._refill())
             self._refills.add(refill)
             refill.add_done_callback(self._refills.discard)

@@ -1,38 +1,69 @@
 """A planned request as the bytes of an HTTP/1.1 request, made before the clock starts."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from whichbits.drive.target import Target
+from whichbits.drive.words import as_words
+from whichbits.study.request import RequestForm
 from whichbits.traffic.plan import PlannedRequest
 
 
-def request_bytes(target: Target, planned: PlannedRequest) -> bytes:
-    """Return the whole request: head and JSON body."""
-    body = msgspec.json.encode(completion_body(target.model, planned))
-    return _head(target, len(body)) + body
+class RequestBytes:
+    """A cell's requests as bytes, for whichever target gets them.
+
+    Bodies are encoded once, before the clock starts; the few hundred bytes of a head are put before one when its
+    target is known, at its send.
+    """
+
+    def __init__(self, targets: Sequence[Target], planned: Sequence[PlannedRequest]) -> None:
+        self._heads = {target: _head(target) for target in targets}
+        self._bodies = {
+            (model, form): {request.index: msgspec.json.encode(body(model, form, request)) for request in planned}
+            for model, form in {(target.model, target.form) for target in targets}
+        }
+
+    def to(self, target: Target, index: int) -> bytes:
+        """Return the whole request of that index: head and JSON body."""
+        content = self._bodies[target.model, target.form][index]
+        return b"%b%d\r\n\r\n%b" % (self._heads[target], len(content), content)
 
 
-def completion_body(model: str, planned: PlannedRequest) -> dict[str, Any]:
-    """Return the completions body that makes every arm do equal work.
+def body(model: str, form: RequestForm, planned: PlannedRequest) -> dict[str, Any]:
+    """Return the body that makes every arm do equal work.
 
     Token ids leave nothing for a tokeniser to change. ``ignore_eos`` with ``max_tokens`` forces the length;
     ``min_tokens`` would as well, but adds a logits processor to each step of some engines and so changes what
-    is measured.
+    is measured. Both are beyond the OpenAI API, as are usage counts in every chunk: a form whose length is not forced
+    sends neither.
     """
-    return {
+    asked = {
         "model": model,
-        "prompt": planned.prompt,
+        **_prompt(form, planned),
         "max_tokens": planned.output_tokens,
-        "ignore_eos": True,
         "temperature": 0,
         "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+    if not form.forced_length:
+        return asked
+    return asked | {
+        "ignore_eos": True,
         "stream_options": {"include_usage": True, "continuous_usage_stats": True},
     }
 
 
-def _head(target: Target, body_bytes: int) -> bytes:
+def _prompt(form: RequestForm, planned: PlannedRequest) -> dict[str, Any]:
+    if form.prompt == "token_ids":
+        return {"prompt": planned.prompt}
+    text = as_words(planned.prompt)
+    return {"messages": [{"role": "user", "content": text}]} if form.api == "chat" else {"prompt": text}
+
+
+def _head(target: Target) -> bytes:
+    """Return the head up to the length of the body."""
     lines = [
         f"POST {target.path} HTTP/1.1",
         f"Host: {target.authority}",
@@ -41,8 +72,7 @@ def _head(target: Target, body_bytes: int) -> bytes:
         # A compressed stream is held back by the compressor, and its times are the compressor's.
         "Accept-Encoding: identity",
         "Content-Type: application/json",
-        f"Content-Length: {body_bytes}",
     ]
     if target.api_key is not None:
         lines.append(f"Authorization: Bearer {target.api_key}")
-    return "\r\n".join([*lines, "", ""]).encode()
+    return "\r\n".join([*lines, "Content-Length: "]).encode()

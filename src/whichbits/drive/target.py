@@ -3,11 +3,12 @@
 from dataclasses import dataclass, field
 
 from whichbits.errors import BadInput
+from whichbits.study.request import RequestForm
 
 
 @dataclass(frozen=True)
 class Target:
-    """An OpenAI-style completions endpoint; ``replica`` names it in the records."""
+    """An OpenAI-style endpoint; ``replica`` names it in the records."""
 
     host: str
     port: int
@@ -16,6 +17,7 @@ class Target:
     api_key: str | None = field(default=None, repr=False)
     tls: bool = False
     replica: str | None = None
+    form: RequestForm = field(default_factory=RequestForm)
 
     def __post_init__(self) -> None:
         """Refuse what would break out of a header line."""

@@ -3,21 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from whichbits.errors import BadInput
 from whichbits.predict.capacity import room_of
-from whichbits.predict.constants import Constants, interval
+from whichbits.predict.constants import Constants
 from whichbits.predict.deployment import Deployment
 from whichbits.predict.engine import Limits
-from whichbits.predict.quantities import Quantities, quantities
+from whichbits.predict.quantities import quantities
 from whichbits.predict.simulate import Fleet, Played, Server, new_pools, play
 from whichbits.predict.step_time import pace_of
 from whichbits.predict.workload import Workload
 from whichbits.study.model import CachePolicy
-
-Intervals = dict[str, tuple[float, float]]
-
 
 @dataclass(frozen=True)
 class Question:
@@ -62,13 +57,10 @@ def play_cell(deployment: Deployment, question: Question, constants: Constants, 
     return play(fleet, question.work, question.concurrency, pools, keep_steps=keep_steps)
 
 
-def intervals(deployment: Deployment, question: Question, best: Quantities, draws: Sequence[Constants]) -> Intervals:
-    """Return a 95 % interval around every quantity of ``best`` from what the draws give."""
-    drawn = [quantities(play_cell(deployment, question, constants)) for constants in draws]
-    found: Intervals = {}
-    for name, value in best.items() if drawn else ():
-        found[name] = interval(np.array([each[name] for each in drawn]), value)
-    return found
+def drawn(deployment: Deployment, question: Question, draws: Sequence[Constants]) -> dict[str, tuple[float, ...]]:
+    """Return every quantity of a cell under each draw of the constants."""
+    plays = [quantities(play_cell(deployment, question, constants)) for constants in draws]
+    return {name: tuple(play[name] for play in plays) for name in plays[0]} if plays else {}
 
 
 def _refuse_too_long(deployment: Deployment, server: Server, work: Workload) -> None:

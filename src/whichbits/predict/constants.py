@@ -8,9 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import numpy as np
-
-from whichbits.traffic.draws import Draws, Floats, normal_quantiles
+from whichbits.traffic.draws import Draws, normal_quantiles
 
 
 @dataclass(frozen=True)
@@ -62,19 +60,6 @@ class Constants:
             self.moved({name: self.cells[name].sigma * float(orders[name][at]) for name in uncertain})
             for at in range(count)
         ]
-
-
-def interval(values: Floats, best: float) -> tuple[float, float]:
-    """Return a 95 % interval from the draws' values: normal in the logarithm, and wide enough to hold ``best``.
-
-    Where a value can be 0, as a hit rate can, the draws' own range.
-    """
-    low, high = float(values.min()), float(values.max())
-    if low > 0:
-        logs = np.log(values)
-        reach = 1.96 * float(logs.std(ddof=1)) if values.size > 1 else 0.0
-        low, high = float(np.exp(logs.mean() - reach)), float(np.exp(logs.mean() + reach))
-    return min(low, best), max(high, best)
 
 
 @cache

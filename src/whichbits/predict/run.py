@@ -5,11 +5,10 @@ from dataclasses import dataclass, replace
 
 from whichbits.errors import BadInput
 from whichbits.predict.capacity import Room, room_of
-from whichbits.predict.cell import Question, intervals, play_cell
+from whichbits.predict.cell import Question, drawn, play_cell
 from whichbits.predict.constants import Constants, default_constants
 from whichbits.predict.deployment import Deployment
 from whichbits.predict.grounds import grounds
-from whichbits.predict.quantities import quantities
 from whichbits.predict.timelines import records_of
 from whichbits.predict.workload import Workload
 from whichbits.record.schema import ArmRecord, Cell, Fact, ReplicaRecord
@@ -62,7 +61,6 @@ def predict_study(study: Study, cells: Iterable[Cell], writer: RunWriter, assume
     for cell in cells:
         question = question_of(study, cell)
         played = play_cell(placed[cell.arm], question, assumed.constants, keep_steps=True)
-        best = quantities(played)
         records = records_of(played, began_s, assumed.constants["front.out_us"] * 1e-6)
         ended_s = began_s + max(played.last_s)
         done = replace(
@@ -73,7 +71,7 @@ def predict_study(study: Study, cells: Iterable[Cell], writer: RunWriter, assume
             started_ns=round(began_s * 1e9),
             finished_ns=round(ended_s * 1e9),
             cache_state=study.cache,
-            intervals=intervals(placed[cell.arm], question, best, draws),
+            draws=drawn(placed[cell.arm], question, draws),
             notes=_notes(played.preemptions),
         )
         writer.cell(done, records)

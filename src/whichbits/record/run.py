@@ -1,5 +1,6 @@
 """Reads a run folder, finished or killed: the manifest at once, the requests when they are asked for."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +12,7 @@ import pyarrow.compute as pc
 from whichbits.record.columns import records_of
 from whichbits.record.manifest import broken, read_manifest, with_ended
 from whichbits.record.schema import Cell, Manifest, RequestRecord
-from whichbits.record.scrapes import Scrape, read_scrapes
+from whichbits.record.scrapes import Phase, Scrape, each_scrape, read_scrapes
 from whichbits.record.shards import read_requests, sharded_cells
 from whichbits.record.timelines import Timelines
 
@@ -65,9 +66,13 @@ class Run:
         """Return the requests of one cell as arrays."""
         return Timelines.of(self.of_cell(cell))
 
-    def scrapes(self) -> list[Scrape]:
-        """Return the raw /metrics texts that were kept."""
-        return read_scrapes(self.folder)
+    def scrapes(self, *phases: Phase) -> list[Scrape]:
+        """Return the raw /metrics texts of ``phases``, or all. Those during cells are many: see ``each_scrape``."""
+        return read_scrapes(self.folder, *phases)
+
+    def each_scrape(self, *phases: Phase) -> Iterator[Scrape]:
+        """Yield the same, one in memory at a time."""
+        return each_scrape(self.folder, *phases)
 
     def _refuse_missing(self, table: pa.Table) -> None:
         present = set(pc.unique(table["cell"]).to_pylist())

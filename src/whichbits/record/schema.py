@@ -74,8 +74,8 @@ class Cell:
     other_cpu_cores: float | None = None
     """Cores that processes other than whichbits and its servers kept busy on average; None if not known."""
     notes: tuple[str, ...] = ()
-    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """Of a predicted cell: a 95 % interval of each quantity, by its address in summary.json."""
+    draws: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    """Of a predicted cell: each quantity, by its address in summary.json, under each draw of the predictor's constants."""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ runs/2026-11-29T1404-NAME/
   run.json                the manifest, replaced whole at every change
   requests/0007.parquet   the requests of one finished cell, until the run ends
   requests.parquet        all requests, once the run has ended
-  scrapes/ARM-REPLICA.jsonl   raw /metrics texts, one JSON line each
+  scrapes/ARM-REPLICA.jsonl   raw /metrics texts around each cell, one JSON line each
+  scrapes/ARM-REPLICA.during.jsonl.gz   those during cells, which the watch writes by itself
 """
 
 from collections.abc import Sequence

@@ -13,10 +13,11 @@ import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from whichbits.analyze.load_curves import HEADLINES, METRICS
 from whichbits.analyze.summary import Recommendation, Summary
 from whichbits.record.schema import Manifest
 from whichbits.report.charts import Figure, chart, figures
-from whichbits.report.measures import MEASURES
+from whichbits.report.measures import MEASURES, name_of
 from whichbits.report.palette import Sign, signs
 from whichbits.report.provenance import client_rows, commands, fact_rows, flat, study_yaml
 from whichbits.report.series import Change, changes, line, points
@@ -78,6 +79,7 @@ def html(summary: Summary, manifest: Manifest) -> Mapping[str, bytes]:
         answers=[_answer(entry, summary) for entry in summary.recommendation],
         plates=[_plate(summary, figure) for figure in figures(summary)],
         measures=MEASURES,
+        compared={metric: name_of(metric) for metric in METRICS if metric in MEASURES or metric in HEADLINES},
         groups=groups(summary),
         thin=has_thin(summary),
         signs=signs(tuple(summary.arms)),
@@ -109,7 +111,7 @@ def _answer(entry: Recommendation, summary: Summary) -> Answer:
         )
         for arm, low, high in entry.ranges
     )
-    return Answer(MEASURES[entry.metric].name, claim(entry), segments)
+    return Answer(name_of(entry.metric), claim(entry), segments)
 
 
 def _plate(summary: Summary, figure: Figure) -> Plate:

@@ -9,7 +9,7 @@ import vl_convert
 from whichbits.analyze.summary import Summary
 from whichbits.record.schema import Manifest
 from whichbits.report.charts import Figure, chart, figures
-from whichbits.report.measures import MEASURES
+from whichbits.report.measures import MEASURES, headlines, name_of
 from whichbits.report.provenance import client_rows, commands, fact_rows, flat, study_yaml
 from whichbits.report.table import groups, has_thin
 from whichbits.report.wording import (
@@ -56,7 +56,7 @@ def _answer(summary: Summary, manifest: Manifest) -> Iterable[str]:
     if summary.interrupted:
         yield "**Interrupted**: only the cells that finished are shown."
     yield "## The answer"
-    rows = [(MEASURES[entry.metric].name, escaped(claim(entry))) for entry in summary.recommendation]
+    rows = [(name_of(entry.metric), escaped(claim(entry))) for entry in summary.recommendation]
     yield (_table(("metric", "serve"), rows) if rows else "Not enough to recommend an arm.")
 
 
@@ -103,13 +103,13 @@ def _cells(summary: Summary) -> Iterable[str]:
 def _crossovers(summary: Summary) -> Iterable[str]:
     rows = [
         (
-            MEASURES[entry.metric].name,
+            name_of(entry.metric),
             escaped(" / ".join(entry.arms)),
             escaped(", ".join(verdict_texts(entry))),
             escaped(leader_text(entry)),
             escaped(entry.note or ""),
         )
-        for entry in summary.crossovers
+        for entry in headlines(summary)
     ]
     if rows:
         yield "## Where arms trade places"

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from whichbits.analyze.summary import CellSummary, Distribution
+from whichbits.analyze.load_curves import HEADLINES, METRICS
+from whichbits.analyze.summary import CellSummary, Crossover, Distribution, Metric, Summary
 
 
 @dataclass(frozen=True)
@@ -65,3 +66,16 @@ MEASURES: dict[str, Measure] = {
         ),
     )
 }
+
+
+def name_of(metric: Metric) -> str:
+    """Return what a compared metric is called; not every one is a measure of the tables."""
+    if metric in MEASURES:
+        return MEASURES[metric].name
+    name = METRICS[metric].name
+    return name[:1].upper() + name[1:]
+
+
+def headlines(summary: Summary) -> tuple[Crossover, ...]:
+    """Return the crossovers of the metrics that an answer is given for; the others are in summary.json."""
+    return tuple(crossover for crossover in summary.crossovers if crossover.metric in HEADLINES)

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from whichbits.analyze.summary import Crossover, Finding, Summary
 from whichbits.record.schema import Manifest
-from whichbits.report.measures import MEASURES
+from whichbits.report.measures import MEASURES, headlines, name_of
 from whichbits.report.table import Row, Value, groups, has_thin
 from whichbits.report.wording import (
     BEST_LEGEND,
@@ -47,8 +47,8 @@ def _sections(summary: Summary, manifest: Manifest) -> Iterable[RenderableType]:
         yield _section("Answer", _answer(summary))
     yield _section(f"Cells by {LOAD_NAMES[summary.load_unit]}", _cells(summary), _legend(summary))
     yield _section("Arms", _arms(summary))
-    if summary.crossovers:
-        yield _section("Where arms trade places", _crossovers(summary.crossovers))
+    if compared := headlines(summary):
+        yield _section("Where arms trade places", _crossovers(compared))
     if summary.findings:
         yield _section("Findings", *_findings(summary.findings))
 
@@ -67,7 +67,7 @@ def _title(summary: Summary, manifest: Manifest) -> Text:
 def _answer(summary: Summary) -> Table:
     table = Table.grid(padding=(0, 2))
     for entry in summary.recommendation:
-        table.add_row(MEASURES[entry.metric].name, Text(plain(claim(entry)), style="bold"))
+        table.add_row(name_of(entry.metric), Text(plain(claim(entry)), style="bold"))
     return table
 
 
@@ -131,7 +131,7 @@ def _crossovers(crossovers: tuple[Crossover, ...]) -> Table:
     table = _table("metric", "arms", "cross at load (interval)", "leader, low to high")
     metric = None
     for crossover in crossovers:
-        name = "" if crossover.metric == metric else MEASURES[crossover.metric].name
+        name = "" if crossover.metric == metric else name_of(crossover.metric)
         metric = crossover.metric
         words = (" / ".join(crossover.arms), "\n".join(verdict_texts(crossover)), leader_text(crossover))
         table.add_row(name, *(Text(plain(part)) for part in words))

@@ -22,7 +22,7 @@ CROSSOVER_VERDICTS = {
     "crosses": "cross",
     "none": "no crossing",
     "tie": "tie",
-    "noisy": "too noisy to say",
+    "noisy": "too noisy",
 }
 
 LOAD_NAMES = {"concurrency": "concurrent requests", "request_rate": "requests per second"}
@@ -75,15 +75,21 @@ def crossing_text(crossing: Crossing) -> str:
 
 
 def verdict_texts(crossover: Crossover) -> tuple[str, ...]:
-    """Return where the pair crosses, an entry a crossing, or why there is no such load."""
+    """Return where the pair crosses, an entry a crossing, or why there is no such load and what would find it."""
     if crossover.verdict == "crosses":
         return tuple(crossing_text(crossing) for crossing in crossover.crossings)
-    return (CROSSOVER_VERDICTS[crossover.verdict],)
+    more = crossover.repeats_needed
+    wanted = f" ({more} more repeats)" if more and more > 1 else " (1 more repeat)" if more else ""
+    return (CROSSOVER_VERDICTS[crossover.verdict] + wanted,)
 
 
 def leader_text(crossover: Crossover) -> str:
-    """Return who leads from the low to the high end: ``w4a8 → fp16``, or one name where it stays."""
-    low, high = crossover.leader_low_load or "tie", crossover.leader_high_load or "tie"
+    """Return who leads from the low to the high end: ``w4a8 → fp16``, or one name where it stays.
+
+    ``?`` stands where noise hides who leads.
+    """
+    nobody = "?" if crossover.verdict == "noisy" else "tie"
+    low, high = crossover.leader_low_load or nobody, crossover.leader_high_load or nobody
     return low if low == high and len(crossover.crossings) < 2 else f"{low} → {high}"
 
 

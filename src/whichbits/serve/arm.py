@@ -1,14 +1,14 @@
 """Serve one arm: bring up its servers or find those that run, check them, and end what was started in every case."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from whichbits.errors import ArmMismatch
 from whichbits.record.schema import ArmRecord, ReplicaRecord
 from whichbits.serve.attached import AttachedFleet
+from whichbits.serve.claim import insist_on_the_claim
 from whichbits.serve.engine import engine
 from whichbits.serve.launched import LaunchedFleet
 from whichbits.serve.order import Order
@@ -45,26 +45,21 @@ async def serve_arm(name: str, arm: Arm, folder: Path, limits: Limits) -> AsyncI
     fleet = _fleet(order)
     try:
         await fleet.start()
-        _insist_on_the_arm(order, fleet.records)
+        insist_on_the_claim(order, fleet.records)
         yield RunningArm(_arm_record(order, fleet.records), fleet, chosen.cache_reset_path)
     finally:
         await fleet.end()
 
 
 def _fleet(order: Order) -> Fleet:
-    return LaunchedFleet(order) if order.arm.target is None else AttachedFleet(order, order.arm.target)
+    target = order.arm.target
+    if target is None:
+        return LaunchedFleet(order)
+    if target.kubernetes is None:
+        return AttachedFleet(order, target)
+    from whichbits.serve.kubernetes.fleet import KubernetesFleet
 
-
-def _insist_on_the_arm(order: Order, records: Sequence[ReplicaRecord]) -> None:
-    for record in records:
-        reasons = order.engine.verify(order.arm, order.prepared.checkpoint, record.facts)
-        if reasons:
-            raise ArmMismatch(
-                "arm_mismatch",
-                f"arm {order.name!r} is not what it claims to be: {'; '.join(reasons)}",
-                why=f"it claims {order.arm.weight_format}; its checkpoint or kernel is of another format",
-                fix=f"correct the arm's model, weight_format or options; the server: {record.log or record.url}",
-            )
+    return KubernetesFleet(order, target, target.kubernetes)
 
 
 def _arm_record(order: Order, records: tuple[ReplicaRecord, ...]) -> ArmRecord:

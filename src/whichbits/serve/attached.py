@@ -58,7 +58,13 @@ class AttachedFleet:
     def replicas(self) -> tuple[Replica, ...]:
         """Return the servers as named."""
         return tuple(
-            Replica(each.name, each.control, str(each.log) if each.log else None, each.has_metrics)
+            Replica(
+                each.name,
+                each.control,
+                str(each.log) if each.log else None,
+                each.has_metrics,
+                self._target.api_key_variable,
+            )
             for each in self._servers
         )
 

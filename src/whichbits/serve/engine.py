@@ -1,7 +1,7 @@
 """What whichbits must know of an engine to serve an arm with it, and the engines by name."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Protocol
@@ -13,6 +13,7 @@ from whichbits.study.arm import Arm
 
 ENGINES: Mapping[str, str] = {
     "embedded": "whichbits.serve.embedded.launch:EmbeddedEngine",
+    "vllm": "whichbits.serve.vllm.engine:VllmEngine",
     "sglang": "whichbits.serve.running:sglang",
     "llamacpp": "whichbits.serve.running:llamacpp",
     "openai": "whichbits.serve.running:openai",
@@ -39,10 +40,11 @@ class Place:
 
 @dataclass(frozen=True)
 class Launch:
-    """How to start one server: its command, and the environment on top of ours."""
+    """How to start one server: its command, the environment on top of ours, and what is known of it beforehand."""
 
     argv: tuple[str, ...]
     environment: dict[str, str]
+    facts: dict[str, Fact] = field(default_factory=dict)
 
 
 class Engine(Protocol):

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from whichbits.errors import ServerNotReady
 from whichbits.record.schema import ReplicaRecord
 from whichbits.serve.control import ControlClient
-from whichbits.serve.engine import Place
+from whichbits.serve.engine import Launch, Place
 from whichbits.serve.gpus import places
 from whichbits.serve.order import Order
 from whichbits.serve.process import ServerProcess
@@ -26,7 +26,7 @@ class _Server:
 
     name: str
     place: Place
-    command: tuple[str, ...]
+    launch: Launch
     environment: dict[str, str]
     process: ServerProcess
     control: ControlClient
@@ -105,7 +105,7 @@ class LaunchedFleet:
         log = order.folder / "logs" / f"{quote(order.name, safe='')}-{index}.log"
         process = ServerProcess(launch.argv, environment, log)
         control = ControlClient(f"http://{place.host}:{place.port}")
-        server = _Server(str(index), place, launch.argv, environment, process, control)
+        server = _Server(str(index), place, launch, environment, process, control)
         self._servers.append(server)
         return server
 
@@ -128,12 +128,14 @@ class LaunchedFleet:
         )
         return ReplicaRecord(
             replica=server.name,
-            command=server.command,
+            command=server.launch.argv,
             environment=without_secrets(server.environment),
             url=server.control.url,
             ready_seconds=ready_seconds,
             log=str(server.process.log.relative_to(order.folder)),
-            facts=await order.engine.ask_facts(server.control) | order.engine.read_facts(server.process.log_text()),
+            facts=server.launch.facts
+            | await order.engine.ask_facts(server.control)
+            | order.engine.read_facts(server.process.log_text()),
         )
 
     def _health_url(self, server: _Server) -> str:

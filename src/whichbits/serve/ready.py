@@ -8,6 +8,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from whichbits.errors import ServerNotReady
+from whichbits.serve.ending import ending
 from whichbits.serve.process import ServerProcess
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ _LONGEST_PAUSE_SECONDS = 0.5
 _PROBE_SECONDS = 5.0
 _QUOTED_LINES = 5
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_KILLED = 128 + 9
 _PATIENCE_SECONDS = 10.0
 """A port closes, or an engine dies, moments before its process is gone and its log complete."""
 
@@ -103,16 +103,10 @@ def died(server: ServerProcess, failure: Callable[[str], str | None], when: str)
     cause = failure(log_text) or "\n    ".join(last_lines(log_text, _QUOTED_LINES))
     return ServerNotReady(
         "server_died",
-        f"the server ended with {_meaning(server.returncode)} {when}",
+        f"the server ended with {ending(server.returncode)} {when}",
         why=cause or "its log is empty",
         fix=f"read the whole log: {server.log}",
     )
-
-
-def _meaning(code: int | None) -> str:
-    if code == _KILLED:
-        return "SIGKILL (often the kernel, out of memory)"
-    return f"exit code {code}"
 
 
 def _too_slow(server: ServerProcess, within_seconds: float) -> ServerNotReady:

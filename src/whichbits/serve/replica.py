@@ -46,6 +46,8 @@ class Replica:
     log: str | None = None
     """Where a person finds its log."""
     has_metrics: bool = True
+    bearer_variable: str | None = None
+    """The environment variable that holds its API key, if it asks for one."""
 
 
 class Fleet(Protocol):

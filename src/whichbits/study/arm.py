@@ -44,6 +44,9 @@ class KubernetesService(Strict):
         default=None, description="Where traffic enters, if the Service's own address is not reachable from here."
     )
     context: str | None = Field(default=None, description="kubectl's context; its current one where this is not given.")
+    image: str | None = Field(
+        default=None, description="Image of the Deployment that `--print-manifests` writes; else its `--image`."
+    )
 
 
 class ServersThatRun(Strict):
@@ -87,7 +90,9 @@ class Arm(EngineSettings):
     python: str | None = Field(
         default=None, description="Interpreter that has the engine; whichbits' own where this is not given."
     )
-    replicas: PositiveInt = Field(default=1, description="Servers to start.")
+    replicas: PositiveInt = Field(
+        default=1, description="Servers to start; of a Kubernetes Service, pods to wait for until they are ready."
+    )
     gpus: tuple[int, ...] | None = Field(
         default=None, description="GPUs for the replicas in turn; fewer than they need are shared."
     )
@@ -106,8 +111,13 @@ class Arm(EngineSettings):
 
     @model_validator(mode="after")
     def _either_started_or_running(self) -> Self:
-        if self.target is not None and (self.replicas > 1 or self.gpus is not None or self.python is not None):
-            message = "replicas, gpus and python are for servers that whichbits starts; target names running ones"
+        if self.target is None:
+            return self
+        if self.gpus is not None or self.python is not None:
+            message = "gpus and python are for servers that whichbits starts; target names running ones"
+            raise ValueError(message)
+        if self.replicas > 1 and self.target.kubernetes is None:
+            message = "replicas are for servers that whichbits starts; target names one url for each running one"
             raise ValueError(message)
         return self
 

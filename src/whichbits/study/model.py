@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, PositiveFloat, PositiveInt, field_validator, model_validator
 
 from whichbits.study.arm import Arm, ArmDefaults
+from whichbits.study.request import RequestForm
 from whichbits.study.strict import Strict
 
 CachePolicy = Literal["salt", "reset", "restart", "warm"]
@@ -122,6 +123,7 @@ class Study(Strict):
     token_ids: tuple[int, int] = Field(
         default=(1000, 30000), description="Prompts draw from this range, its end excluded."
     )
+    request: RequestForm = Field(default=RequestForm(), description="How requests are written.")
     warm_up: WarmUp = Field(default=WarmUp(), description="What comes before an arm is measured.")
     cache: CachePolicy = Field(
         default="salt", description="How a cell is kept cold; 'warm' sends its prompts once before it."
@@ -147,6 +149,14 @@ class Study(Strict):
     def _what_is_up_together_is_not_restarted(self) -> Self:
         if self.arms_together and self.cache == "restart":
             message = "arms that are up together cannot be restarted for each cell; choose one of the two"
+            raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _what_runs_already_is_not_restarted(self) -> Self:
+        running = [name for name, arm in self.arms.items() if arm.target is not None]
+        if running and self.cache == "restart":
+            message = f"arm {running[0]} has a target: whichbits restarts no servers that it did not start"
             raise ValueError(message)
         return self
 

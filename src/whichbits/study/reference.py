@@ -23,6 +23,7 @@ _HEADINGS = {
     "RandomTraffic": "Random traffic",
     "Load": "A load",
     "CellSize": "cell",
+    "RequestForm": "request",
     "WarmUp": "warm_up",
     "Slo": "slo",
     "Limits": "limits",

@@ -71,3 +71,11 @@ def test_what_the_front_end_did_not_accept_is_no_error_of_a_worker() -> None:
 
 def test_a_backend_that_is_passed_over_is_no_error() -> None:
     assert codes("INFO 05-06 07:08:09 [cuda.py:1] FlashInfer attention does not support this; using another.\n") == []
+
+
+def test_a_module_that_is_not_there_is_no_cause() -> None:
+    """vLLM 0.25 prints whole tracebacks of optional modules as warnings."""
+    optional = "WARNING 11-29 15:01:44 [import_utils.py:408] ImportError: cannot import name '_C'\n"
+
+    assert failure(optional) is None
+    assert failure(f"{optional}{HEAD}OSError: no space left\n") == "OSError: no space left"

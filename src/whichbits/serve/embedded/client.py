@@ -29,6 +29,7 @@ from whichbits.serve.embedded.messages import (
     frame,
 )
 from whichbits.serve.embedded.metrics import EngineMetrics, RequestMeter
+from whichbits.serve.ending import ending
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class EngineClient:
                 (length,) = LENGTH.unpack(await self._reader.readexactly(LENGTH.size))
                 self._take(decode_from_engine(await self._reader.readexactly(length)))
         except (asyncio.IncompleteReadError, ConnectionError):
-            cause = f"its process ended with code {await self._process.wait()}"
+            cause = f"its process ended with {ending(await self._process.wait())}"
             say("ERROR", f"the engine died: {cause}")
             self._bury(cause)
 

@@ -10,6 +10,7 @@ import openvino
 import openvino_genai as genai
 
 from whichbits.serve.embedded.messages import EngineSettings, FinishReason, Sampling
+from whichbits.serve.embedded.threads import computing_threads
 
 _PROBE_TOKENS = 64  # a multiple of every block size in use (16 on GPUs, 32 on CPUs)
 
@@ -47,8 +48,9 @@ def compile_properties(settings: EngineSettings) -> dict[str, str]:
         "DYNAMIC_QUANTIZATION_GROUP_SIZE": str(settings.dynamic_quantization_group_size),
         "KV_CACHE_PRECISION": settings.kv_cache_dtype,
     }
-    if settings.dynamic_quantization_group_size:
-        # OpenVINO quantises only 32-bit activations; CPUs with bfloat16 would otherwise hand it 16-bit ones.
+    if settings.dynamic_quantization_group_size or computing_threads(settings.threads) == 1:
+        # CPUs with bfloat16 compute in it by default. OpenVINO quantises only 32-bit activations, though, and one
+        # thread in bfloat16 divides by zero: its fused feed-forward layer wants pairs of threads (AMX, 2026.4).
         properties["INFERENCE_PRECISION_HINT"] = "f32"
     if settings.threads is not None:
         properties["INFERENCE_NUM_THREADS"] = str(settings.threads)

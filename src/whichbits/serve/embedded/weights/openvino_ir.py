@@ -35,7 +35,13 @@ def _convert(gguf: Path, folder: Path) -> None:
         smallest = openvino_genai.SchedulerConfig()
         smallest.num_kv_blocks = 1
         openvino_genai.ContinuousBatchingPipeline(
-            link, openvino_genai.Tokenizer(unfinished), smallest, "CPU", enable_save_ov_model=True
+            link,
+            openvino_genai.Tokenizer(unfinished),
+            smallest,
+            "CPU",
+            enable_save_ov_model=True,
+            # What it compiles is thrown away; bfloat16 would end the process on one core with AMX.
+            INFERENCE_PRECISION_HINT="f32",
         )
         link.unlink()
         unfinished.replace(folder)

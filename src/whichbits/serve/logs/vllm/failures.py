@@ -83,7 +83,8 @@ def failure(log_text: str) -> str | None:
     for _, line in _causes(lines):
         return line.text
     exceptions = (line for line in lines if _EXCEPTION.match(line.text) and not _FOLLOWS.search(line.text))
-    return next((line.text for line in exceptions), None)
+    # Tracebacks of optional modules that are not there come as warnings.
+    return next((line.text for line in exceptions if line.level != "WARNING"), None)
 
 
 def _causes(lines: Sequence[LogLine]) -> Iterator[tuple[str, LogLine]]:

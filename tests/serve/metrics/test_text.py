@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from whichbits.serve.metrics import EngineCounters, Sample, difference, parse, read_counters, total
+from whichbits.serve.metrics import Sample, parse, total
 
 LABEL_VALUES = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 VALUES = st.floats(allow_nan=True, allow_infinity=True)
@@ -64,37 +64,3 @@ def test_a_total_sums_the_label_sets_that_agree() -> None:
     assert total(samples, "n", r="stop") == 6
     assert total(samples, "n", r="odd") is None
     assert total(samples, "m") is None
-
-
-def test_counters_of_an_engine_with_two_cores() -> None:
-    text = """
-vllm:kv_cache_usage_perc{engine="0"} 0.25
-vllm:kv_cache_usage_perc{engine="1"} 0.75
-vllm:prompt_tokens_total{engine="0"} 1836.0
-vllm:prompt_tokens_created{engine="0"} 1.7959635628512876e+09
-vllm:prefix_cache_hits_total{engine="0"} 1024.0
-vllm:generation_tokens_total{engine="0"} 40.0
-vllm:generation_tokens_total{engine="1"} 45.0
-vllm:request_success_total{engine="0",finished_reason="stop"} 1.0
-vllm:request_success_total{engine="0",finished_reason="length"} 7.0
-vllm:num_requests_running{engine="0"} 2.0
-embedded:num_preemptions_total 9
-"""
-
-    assert read_counters(text, "vllm:") == EngineCounters(
-        prompt_tokens=1836,
-        cached_prompt_tokens=1024,
-        generation_tokens=85,
-        requests_finished=8,
-        requests_running=2,
-        kv_cache_usage=0.5,
-        preemptions=None,
-    )
-    assert read_counters(text, "embedded:").preemptions == 9
-
-
-def test_a_difference_is_unknown_where_a_scrape_is_silent_or_a_counter_fell() -> None:
-    before = EngineCounters(100, None, 50, 5, 3, 0.5, 0)
-    after = EngineCounters(160, 7, 10, 9, 1, 0.25, 0)
-
-    assert difference(before, after) == EngineCounters(60, None, None, 4, 1, 0.25, 0)

@@ -1,0 +1,52 @@
+"""Where client and engines count differently: unexplained, somebody else's traffic, or for a reason that is known."""
+
+from collections.abc import Iterator
+
+from whichbits.analyze.books import Difference
+from whichbits.analyze.findings.observed import Observed, evidence, place
+from whichbits.analyze.summary import CellSummary, Finding
+
+
+def unbalanced_books(observed: Observed) -> Iterator[Finding]:
+    """Name each total on which client and engine differ for no reason that can be told."""
+    for cell, wrong in _differences(observed):
+        if wrong.explanation is None:
+            text = (
+                f"{place(cell)}: the client counts {wrong.client} {wrong.total.replace('_', ' ')}, "
+                f"{_by(wrong)} {wrong.engine}."
+            )
+            yield Finding("observed", "books_disagree", text, evidence([cell]))
+
+
+def other_traffic(observed: Observed) -> Iterator[Finding]:
+    """Name each cell in which somebody else's requests were served."""
+    seen: dict[int, tuple[CellSummary, Difference]] = {}
+    for cell, wrong in _differences(observed):
+        if wrong.explanation == "other_client":
+            seen.setdefault(cell.cell, (cell, wrong))
+    for cell, wrong in seen.values():
+        text = f"{place(cell)}: {_by(wrong)} answered {wrong.text}."
+        yield Finding("observed", "other_traffic", text, evidence([cell]))
+
+
+def explained_books(observed: Observed) -> Iterator[Finding]:
+    """List, in one line, the differences of which the reason is known."""
+    reasons: dict[str, dict[int, CellSummary]] = {}
+    for cell, wrong in _differences(observed):
+        if wrong.explanation not in (None, "other_client"):
+            reasons.setdefault(f"{wrong.text}, by {_by(wrong)}", {})[cell.cell] = cell
+    if reasons:
+        cells = {number: cell for of_reason in reasons.values() for number, cell in of_reason.items()}
+        each = "; ".join(f"{evidence(list(where.values()))[0]}: {reason}" for reason, where in reasons.items())
+        text = f"Client and engines differ, for known reasons, in {len(cells)} of {len(observed.cells)} cells: {each}."
+        yield Finding("observed", "books_explained", text, evidence(list(cells.values())))
+
+
+def _differences(observed: Observed) -> Iterator[tuple[CellSummary, Difference]]:
+    for cell in observed.cells:
+        for wrong in observed.differences.get(cell.cell, ()):
+            yield cell, wrong
+
+
+def _by(wrong: Difference) -> str:
+    return "the engines" if wrong.replica is None else f"replica {wrong.replica}"

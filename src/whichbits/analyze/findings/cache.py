@@ -1,0 +1,62 @@
+"""Was the prefix cache in the state that the study asked for?"""
+
+from collections.abc import Iterator
+
+from whichbits.analyze.cache import beyond
+from whichbits.analyze.findings.observed import Observed, evidence, place
+from whichbits.analyze.summary import CellSummary, Finding
+
+
+def unverified_resets(observed: Observed) -> Iterator[Finding]:
+    """Name the cells that were to be cold, and were not shown to be."""
+    doubtful = {cell.cell: cell.cache_state or "" for cell in observed.manifest.cells}
+    for cell in observed.done:
+        state = doubtful.get(cell.cell, "")
+        if state.startswith("unverified"):
+            text = f"{place(cell)}: the prefix cache was not shown to be empty ({state})."
+            yield Finding("observed", "cache_reset_unverified", text, evidence([cell]))
+
+
+def unknown_cache(observed: Observed) -> Iterator[Finding]:
+    """Say where nobody knows how much of the prompts came from a cache."""
+    unknown = [cell for cell in observed.done if cell.prefix_hit_rate is None]
+    if unknown:
+        text = (
+            f"Neither the answers nor the engine's counters say how many prompt tokens came from the prefix "
+            f"cache in {len(unknown)} of {len(observed.done)} cells."
+        )
+        yield Finding("unresolved", "cache_unknown", text, evidence(unknown))
+
+
+def not_cold(observed: Observed) -> Iterator[Finding]:
+    """Name the cells that should be cold, and found more in the prefix cache than their own traffic puts there."""
+    if observed.manifest.study.get("cache") == "warm":
+        return
+    warm = [cell for cell in observed.done if _beyond(cell) > 0]
+    if warm:
+        text = f"In {len(warm)} of {len(observed.done)} cells the prefix cache was not cold: {_most(warm)}."
+        yield Finding("observed", "cache_not_cold", text, evidence(warm))
+
+
+def unexpected_hits(observed: Observed) -> Iterator[Finding]:
+    """Name the cells whose hit rate is not what their traffic and the cache's capacity give."""
+    warmed = observed.manifest.study.get("cache") == "warm"
+    odd = [cell for cell in observed.done if _beyond(cell) < 0 or (warmed and _beyond(cell) > 0)]
+    if odd:
+        text = f"In {len(odd)} of {len(observed.done)} cells the prefix hit rate is not the expected one: {_most(odd)}."
+        yield Finding("observed", "hit_rate_unexpected", text, evidence(odd))
+
+
+def _beyond(cell: CellSummary) -> float:
+    """Return how far the measured rate lies outside the expected ones; 0 inside them, or if one is not known."""
+    if cell.prefix_hit_rate is None or cell.expected_prefix_hit_rate is None:
+        return 0.0
+    return beyond(cell.prefix_hit_rate, cell.expected_prefix_hit_rate)
+
+
+def _most(cells: list[CellSummary]) -> str:
+    """Describe the cell that lies furthest off."""
+    cell = max(cells, key=lambda cell: abs(_beyond(cell)))
+    low, high = cell.expected_prefix_hit_rate or (0.0, 0.0)
+    expected = f"{low:.1%}" if low == high else f"{low:.1%} to {high:.1%}"
+    return f"{cell.prefix_hit_rate or 0.0:.1%} of prompt tokens in {place(cell)}, expected {expected}"

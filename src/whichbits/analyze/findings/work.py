@@ -1,0 +1,48 @@
+"""Was the work done, and was it the same for every arm?"""
+
+from collections.abc import Iterator
+
+from whichbits.analyze.findings.observed import Observed, evidence, load_of, place
+from whichbits.analyze.summary import CellSummary, Finding
+
+
+def unfinished(observed: Observed) -> Iterator[Finding]:
+    """Say what an interrupted run does not cover."""
+    missing = [cell for cell in observed.cells if cell.state != "done"]
+    if missing:
+        text = f"{len(missing)} of {len(observed.cells)} cells did not run to their end."
+        yield Finding("observed", "unfinished", text, evidence(missing))
+
+
+def failures(observed: Observed) -> Iterator[Finding]:
+    """Name each cell with failed requests, and how they failed."""
+    for cell in observed.cells:
+        if cell.failed:
+            causes = ", ".join(f"{code} x {count}" for code, count in cell.errors.items())
+            text = f"{place(cell)}: {cell.failed} of {cell.requests} requests failed ({causes})."
+            yield Finding("observed", "requests_failed", text, evidence([cell]))
+
+
+def unequal_work(observed: Observed) -> Iterator[Finding]:
+    """Name the loads at which arms did not process the same tokens."""
+    rounds: dict[tuple[int | None, float | None, int], list[CellSummary]] = {}
+    for cell in observed.done:
+        rounds.setdefault((cell.concurrency, cell.request_rate, cell.repeat), []).append(cell)
+    for cells in rounds.values():
+        for side in ("prompt_tokens", "output_tokens"):
+            counts = {cell.arm: getattr(cell, side) for cell in cells if getattr(cell, side) is not None}
+            if len(set(counts.values())) > 1:
+                each = ", ".join(f"{arm} {count}" for arm, count in counts.items())
+                text = f"Arms did not do equal work at {load_of(cells[0])}: {side.replace('_', ' ')} were {each}."
+                yield Finding("observed", "unequal_work", text, evidence(cells))
+
+
+def thin_tails(observed: Observed) -> Iterator[Finding]:
+    """Count the cells whose p99 rests on a handful of requests."""
+    thin = [cell for cell in observed.done if cell.tpot_ms.n and "p99" in cell.tpot_ms.thin]
+    if thin:
+        text = (
+            f"The p99 of TPOT rests on fewer than 10 samples beyond it in {len(thin)} of "
+            f"{len(observed.done)} cells; larger cells would settle it."
+        )
+        yield Finding("observed", "thin_tails", text, evidence(thin))

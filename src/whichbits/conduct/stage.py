@@ -1,0 +1,22 @@
+"""What every step of a running study needs."""
+
+import asyncio
+from dataclasses import dataclass
+
+from whichbits.conduct.events import Progress
+from whichbits.record.writer import RunWriter
+from whichbits.study.model import Study
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What every step of a study needs: the question, where answers go, who listens, the wish to stop, the clock.
+
+    ``origin_ns`` is the ``time.monotonic_ns()`` from which every recorded time counts.
+    """
+
+    study: Study
+    writer: RunWriter
+    listen: Progress
+    stop: asyncio.Event
+    origin_ns: int

@@ -1,0 +1,1 @@
+"""Servers behind a Kubernetes Service, reached through the user's own kubectl."""

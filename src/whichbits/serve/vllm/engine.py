@@ -1,0 +1,90 @@
+"""vLLM behind the engines' protocol."""
+
+import os
+from pathlib import Path
+
+from whichbits.errors import BadInput
+from whichbits.hardware.nvidia_smi import device_name, installed_gpus
+from whichbits.record.schema import Fact
+from whichbits.serve.control import ControlClient
+from whichbits.serve.engine import Launch, Place, Prepared
+from whichbits.serve.vllm.checkpoint import checkpoint_facts, checkpoint_folder
+from whichbits.serve.vllm.environment import server_environment
+from whichbits.serve.vllm.facts import log_facts, server_facts
+from whichbits.serve.vllm.failure import cause_of_death
+from whichbits.serve.vllm.flags import server_flags
+from whichbits.serve.vllm.interpreter import InstalledVllm, installed_vllm
+from whichbits.serve.vllm.proof import contradictions
+from whichbits.study.arm import Arm
+
+_SERVER = "vllm.entrypoints.openai.api_server"
+
+
+class VllmEngine:
+    """vLLM 0.6 to 0.33, in any interpreter of this machine or wherever it runs already."""
+
+    name = "vllm"
+    health_path = "/health"
+    cache_reset_path = "/reset_prefix_cache"
+
+    def prepare(self, arm: Arm) -> Prepared:
+        """Find the interpreter and the checkpoint; vLLM itself fetches what a hub holds.
+
+        Raises:
+            BadInput: no vLLM there, no model at the path, or flags that contradict each other.
+        """
+        if arm.target is None:
+            _installed(arm)
+        folder = checkpoint_folder(arm, os.environ)
+        return Prepared(arm.model, {} if folder is None else checkpoint_facts(folder))
+
+    def command(self, arm: Arm, prepared: Prepared, place: Place) -> Launch:
+        """Return the server's command and what it needs in its environment. Raises BadInput."""
+        installed = _installed(arm)
+        words = {
+            "--model": prepared.model_path,
+            "--host": place.host,
+            "--port": str(place.port),
+            "--served-model-name": self.served_model(arm),
+        }
+        address = [word for pair in words.items() for word in pair]
+        argv = (installed.python, "-m", _SERVER, *address, *server_flags(arm, installed, place))
+        return Launch(argv, server_environment(installed, place, os.environ), _device(installed, place))
+
+    def served_model(self, arm: Arm) -> str:
+        """Return the name that requests use: the hub's, or the folder's."""
+        return arm.served_model_name or (Path(arm.model).name if Path(arm.model).exists() else arm.model)
+
+    def read_facts(self, log_text: str) -> dict[str, Fact]:
+        """Return what the log says."""
+        return log_facts(log_text)
+
+    async def ask_facts(self, control: ControlClient) -> dict[str, Fact]:
+        """Return what the server tells over HTTP."""
+        return await server_facts(control)
+
+    def failure(self, log_text: str) -> str | None:
+        """Return the first real cause in the log, not what followed from it."""
+        return cause_of_death(log_text)
+
+    def verify(self, arm: Arm, checkpoint: dict[str, Fact], facts: dict[str, Fact]) -> list[str]:
+        """Return the reasons why the arm is not what it claims; none if it is."""
+        return contradictions(arm, checkpoint, facts)
+
+
+def _device(installed: InstalledVllm, place: Place) -> dict[str, Fact]:
+    """Name the cards that the server gets: vLLM's own log does not."""
+    name = None if installed.on_cpu else device_name(installed_gpus(), place.gpus)
+    return {} if name is None else {"device_name": Fact(name, "nvidia-smi")}
+
+
+def _installed(arm: Arm) -> InstalledVllm:
+    installed = installed_vllm(arm.python, arm.environment)
+    if installed.on_cpu and arm.gpus is not None:
+        raise BadInput(
+            "vllm_no_gpus",
+            f"the vLLM of {installed.python} ({installed.distribution} {installed.version}) computes on the processor",
+            why="the arm names gpus, which would silently not be used",
+            fix="leave gpus out, or name an interpreter that has vLLM for GPUs",
+        )
+    return installed

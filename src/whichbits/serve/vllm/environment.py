@@ -1,0 +1,46 @@
+"""What a started vLLM finds in its environment, on top of ours and below the arm's own."""
+
+from collections.abc import Mapping
+
+from whichbits.errors import BadInput
+from whichbits.serve.engine import Place
+from whichbits.serve.vllm.interpreter import InstalledVllm
+
+_ALWAYS = {
+    # /reset_prefix_cache and /server_info exist only in this mode; the server listens on loopback.
+    "VLLM_SERVER_DEV_MODE": "1",
+    "VLLM_NO_USAGE_STATS": "1",
+    "DO_NOT_TRACK": "1",
+    "NO_COLOR": "1",
+    # A key that is exported for other servers would close this one to its own load.
+    "VLLM_API_KEY": "",
+}
+_VISIBLE = "CUDA_VISIBLE_DEVICES"
+
+
+def server_environment(installed: InstalledVllm, place: Place, ours: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of a server at ``place``; ``ours`` is the environment that whichbits runs in.
+
+    Raises:
+        BadInput: ``vllm_gpu_hidden`` if the place has a GPU that our own environment hides.
+    """
+    if place.gpus is None or installed.on_cpu:
+        return dict(_ALWAYS)
+    # By bus, as nvidia-smi counts: CUDA's own order puts the fastest device first.
+    order = {"CUDA_DEVICE_ORDER": ours.get("CUDA_DEVICE_ORDER", "PCI_BUS_ID")}
+    return _ALWAYS | order | {_VISIBLE: ",".join(_devices(place.gpus, ours.get(_VISIBLE)))}
+
+
+def _devices(gpus: tuple[int, ...], visible: str | None) -> list[str]:
+    """Count within the devices that a scheduler such as Slurm left us, which may be names."""
+    if not visible:
+        return [str(gpu) for gpu in gpus]
+    devices = [device.strip() for device in visible.split(",")]
+    if max(gpus) >= len(devices):
+        raise BadInput(
+            "vllm_gpu_hidden",
+            f"GPU {max(gpus)} is not among the {len(devices)} that {_VISIBLE}={visible} leaves to whichbits",
+            why="GPUs are counted from 0 within that variable",
+            fix="name fewer or lower gpus, or unset the variable",
+        )
+    return [devices[gpu] for gpu in gpus]

@@ -1,0 +1,98 @@
+"""A study's settings as flags of vLLM's server, in the spelling of the version at hand."""
+
+from collections.abc import Iterator, Mapping
+
+from whichbits.errors import BadInput
+from whichbits.serve.engine import Place
+from whichbits.serve.vllm.interpreter import InstalledVllm, Release
+from whichbits.study.arm import Arm
+
+Value = str | int | float | bool
+
+# From each of these releases on a switch can be turned off by name. Before, off is the default and has no name.
+_NEGATABLE: Mapping[str, Release] = {"enable_prefix_caching": (0, 6, 6), "enforce_eager": (0, 10, 0)}
+_REQUESTS_NOT_LOGGED_BY_DEFAULT: Release = (0, 10, 1)
+_ACCESS_LOG_CAN_BE_SILENCED: Release = (0, 8, 5)
+_SHARE_OF_A_SHARED_DEVICE = 0.9
+
+_OURS = {
+    "host": "whichbits drives over loopback",
+    "port": "whichbits picks a free one",
+    "model": "it is the arm's own key",
+    "served_model_name": "it is the arm's own key",
+    "tensor_parallel_size": "it is the arm's own key, and decides which GPUs each replica gets",
+    "api_key": "the server listens on loopback only, and a run's record shows its command",
+    "hf_token": "a run's record shows the command; export HF_TOKEN instead",
+}
+
+
+def server_flags(arm: Arm, installed: InstalledVllm, place: Place) -> tuple[str, ...]:
+    """Return the flags that follow model, address and name.
+
+    Raises:
+        BadInput: ``vllm_option`` if an option says again what a setting or whichbits itself says.
+    """
+    _check(arm)
+    settings = arm.settings()
+    if (share := shared_memory(arm, installed, place)) is not None:
+        settings["gpu_memory_utilization"] = share
+    flags = [word for name, value in settings.items() for word in _setting(name, value, installed.release)]
+    flags += [word for name, value in arm.options.items() for word in _option(_plain(name), value)]
+    return (*flags, *_quiet(arm, installed.release))
+
+
+def shared_memory(arm: Arm, installed: InstalledVllm, place: Place) -> float | None:
+    """Return the share of a device that each of several servers on it gets: 0.9 / n, cut to two decimals.
+
+    None where the arm says it, or a server has its device alone. All replicas share the memory of a processor.
+    """
+    servers = arm.replicas if installed.on_cpu else place.servers_per_gpu
+    given = arm.gpu_memory_utilization is not None or "gpu_memory_utilization" in map(_plain, arm.options)
+    if given or servers == 1:
+        return None
+    return int(100 * _SHARE_OF_A_SHARED_DEVICE / servers) / 100
+
+
+def _setting(name: str, value: Value, release: Release) -> tuple[str, ...]:
+    if value is False and release < _NEGATABLE.get(name, release):
+        return ()
+    return _option(name, value)
+
+
+def _option(name: str, value: Value) -> tuple[str, ...]:
+    dashed = name.replace("_", "-")
+    if isinstance(value, bool):
+        return (f"--{dashed}" if value else f"--no-{dashed}",)
+    return (f"--{dashed}", str(value))
+
+
+def _quiet(arm: Arm, release: Release) -> Iterator[str]:
+    """Keep lines of single requests out of the log: they cost time in the server, and hide its own words."""
+    given = set(map(_plain, arm.options))
+    asked_for = {"disable_log_requests", "enable_log_requests"} & given
+    if release < _REQUESTS_NOT_LOGGED_BY_DEFAULT and not asked_for:
+        yield "--disable-log-requests"
+    if release >= _ACCESS_LOG_CAN_BE_SILENCED and "disable_uvicorn_access_log" not in given:
+        yield "--disable-uvicorn-access-log"
+
+
+def _check(arm: Arm) -> None:
+    for option in arm.options:
+        name = _plain(option)
+        if name in _OURS:
+            raise _clash(option, _OURS[name])
+        if name in arm.settings():
+            raise _clash(option, "the arm's own key of that name says it already")
+
+
+def _clash(option: str, why: str) -> BadInput:
+    return BadInput(
+        "vllm_option",
+        f"options cannot hold {option!r}",
+        why=why,
+        fix="leave it out of options",
+    )
+
+
+def _plain(option: str) -> str:
+    return option.lstrip("-").replace("-", "_")

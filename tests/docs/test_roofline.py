@@ -1,0 +1,20 @@
+"""docs/roofline.md names every key of what it explains."""
+
+import re
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from tests.docs.pages import page
+from whichbits.analyze.capacity import Capacity
+from whichbits.analyze.itl_modes import ItlMode, ItlModes
+from whichbits.analyze.prefill_steps import PrefillSteps
+from whichbits.analyze.roofline import Accounting, Roofline, StepSplit
+
+NAMED = set(re.findall(r"`(\w+)`", page("roofline.md")))
+
+
+@pytest.mark.parametrize("kind", [Roofline, Accounting, StepSplit, Capacity, ItlModes, ItlMode, PrefillSteps])
+def test_every_key_is_named(kind: type[Any]) -> None:
+    assert {field.name for field in fields(kind)} - NAMED == set()

