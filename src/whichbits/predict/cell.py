@@ -14,6 +14,7 @@ from whichbits.predict.step_time import pace_of
 from whichbits.predict.workload import Workload
 from whichbits.study.model import CachePolicy
 
+
 @dataclass(frozen=True)
 class Question:
     """What a cell asks of an arm: the traffic, the cap on requests in flight, the state of the caches."""
@@ -59,7 +60,7 @@ def play_cell(deployment: Deployment, question: Question, constants: Constants, 
 
 def drawn(deployment: Deployment, question: Question, draws: Sequence[Constants]) -> dict[str, tuple[float, ...]]:
     """Return every quantity of a cell under each draw of the constants."""
-    plays = [quantities(play_cell(deployment, question, constants)) for constants in draws]
+    plays = [quantities(play_cell(deployment, question, constants, keep_steps=True)) for constants in draws]
     return {name: tuple(play[name] for play in plays) for name in plays[0]} if plays else {}
 
 

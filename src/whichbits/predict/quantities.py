@@ -1,6 +1,6 @@
 """The numbers of one play that get an interval, under their addresses in summary.json.
 
-Formulas are those of ``analyze.latency`` and ``analyze.throughput``, from first and last tokens alone.
+Formulas are those of ``analyze.latency`` and ``analyze.throughput``. ITL needs a play that kept its steps.
 """
 
 from collections.abc import Mapping
@@ -8,6 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from whichbits.predict.simulate import Played
+from whichbits.predict.timelines import gaps_s
+from whichbits.record.timelines import Floats
 
 Quantities = Mapping[str, float]
 
@@ -22,7 +24,9 @@ def quantities(played: Played) -> Quantities:
     tpot = (last - first)[several] / (output[several] - 1)
     seconds = float(last.max() - scheduled.min())
     found: dict[str, float] = {}
-    for name, values in {"ttft_ms": first - scheduled, "tpot_ms": tpot, "e2e_ms": last - scheduled}.items():
+    gaps = gaps_s(played)
+    times = {"ttft_ms": first - scheduled, "tpot_ms": tpot, "itl_ms": gaps, "e2e_ms": last - scheduled}
+    for name, values in times.items():
         if values.size:
             found |= _percentiles(name, values * 1e3)
     prompt = sum(played.work.prompt_tokens)
@@ -34,7 +38,7 @@ def quantities(played: Played) -> Quantities:
     return found
 
 
-def _percentiles(name: str, values: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> dict[str, float]:
+def _percentiles(name: str, values: Floats) -> dict[str, float]:
     percentiles = np.percentile(values, _PERCENTILES).tolist()
     named = {f"{name}.p{percent}": value for percent, value in zip(_PERCENTILES, percentiles, strict=True)}
     return named | {f"{name}.mean": float(values.mean())}

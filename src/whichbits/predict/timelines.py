@@ -39,9 +39,21 @@ def step_ends(stretches: Sequence[Stretch]) -> Floats:
     return ends
 
 
+def gaps_s(played: Played) -> Floats:
+    """Return the times between successive tokens of a request, pooled over requests; none if steps were not kept."""
+    ends = [step_ends(stretches or ()) for stretches in played.stretches]
+    gaps = [
+        np.diff(_token_times(played, request, ends[at])) for request, at in enumerate(played.replica) if ends[at].size
+    ]
+    return np.concatenate(gaps) if gaps else np.zeros(0)
+
+
+def _token_times(played: Played, request: int, ends: Floats) -> Floats:
+    return np.concatenate([ends[first : first + count] for first, count in played.answers.segments[request]])
+
+
 def _record(played: Played, request: int, origin_s: float, ends: Floats) -> RequestRecord:
-    pieces = [ends[first : first + count] for first, count in played.answers.segments[request]]
-    chunk_ns = np.rint((origin_s + np.concatenate(pieces)) * _NS).astype(np.int64).tolist()
+    chunk_ns = np.rint((origin_s + _token_times(played, request, ends)) * _NS).astype(np.int64).tolist()
     work = played.work
     return RequestRecord(
         index=work.index[request],

@@ -75,7 +75,7 @@ class Cell:
     """Cores that processes other than whichbits and its servers kept busy on average; None if not known."""
     notes: tuple[str, ...] = ()
     draws: dict[str, tuple[float, ...]] = field(default_factory=dict)
-    """Of a predicted cell: each quantity, by its address in summary.json, under each draw of the predictor's constants."""
+    """Of a predicted cell: each quantity by its address in summary.json, under each draw of the constants."""
 
 
 @dataclass(frozen=True)
