@@ -127,7 +127,8 @@ class Stepwise:
             for block in found:
                 self.pool.touch(block)
             request.blocks, request.computed = list(found), len(found) * self.block
-            self.cached[request.number] = max(self.cached[request.number], request.computed)
+            if not request.answered:
+                self.cached[request.number] = request.computed
             self.grow(request, chunk)
             self.running.append(request)
             chunks[request.number] = chunk

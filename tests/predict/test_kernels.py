@@ -9,7 +9,9 @@ from whichbits.predict.models import checkpoint_of
 from whichbits.study.arm import Arm, WeightFormat
 
 
-def kernel(weight_format: WeightFormat, capability: Capability, version: str, model: str = "qwen3-8b", **more: str) -> str:
+def kernel(
+    weight_format: WeightFormat, capability: Capability, version: str, model: str = "qwen3-8b", **more: str
+) -> str:
     arm = Arm(weight_format=weight_format, model=model, **more)
     found = kernel_of(checkpoint_of(arm), arm, capability, EngineVersion.of(version))
     return found.name or found.family

@@ -1,5 +1,7 @@
 """Terms of a step, worked out by hand."""
 
+from itertools import pairwise
+
 import pytest
 
 from whichbits.predict.constants import Constant, Constants, default_constants
@@ -59,7 +61,9 @@ def test_a_pair_of_prefill_costs_its_products() -> None:
 def test_without_graphs_the_host_sets_the_pace_of_small_models() -> None:
     arm = Arm(weight_format="bf16", model="qwen2.5-0.5b", enforce_eager=True)
     eager = pace_of(Deployment.of(arm, "H200", "0.25.1"), default_constants()).decode[1]
-    graphs = pace_of(Deployment.of(arm.model_copy(update={"enforce_eager": False}), "H200", "0.25.1"), default_constants())
+    graphs = pace_of(
+        Deployment.of(arm.model_copy(update={"enforce_eager": False}), "H200", "0.25.1"), default_constants()
+    )
     assert eager > 24 * 350e-6
     assert graphs.decode[1] < 0.003
 
@@ -67,7 +71,7 @@ def test_without_graphs_the_host_sets_the_pace_of_small_models() -> None:
 def test_more_tokens_never_take_less_time() -> None:
     for form in ("fp16", "w8a8-fp8", "w4a16"):
         mixed = pace_of(deployment(form, "L4"), default_constants()).mixed
-        assert all(after >= before for before, after in zip(mixed, mixed[1:], strict=False))
+        assert all(after >= before for before, after in pairwise(mixed))
 
 
 def test_every_constant_is_positive_and_says_where_it_is_from() -> None:

@@ -298,7 +298,8 @@ class Replica:
         if prefix >= 0:
             self._shared[request] = shared
             self._share(request, there + chunk)
-            self._answers.cached_tokens[request] = max(self._answers.cached_tokens[request], there)
+        if found and request not in self._resumed:
+            self._answers.cached_tokens[request] = there
         self._chunks.append((request, there, chunk, wanted))
         return chunk
 
