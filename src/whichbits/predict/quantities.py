@@ -18,14 +18,21 @@ _PERCENTILES = (50, 90, 99)
 
 def quantities(played: Played) -> Quantities:
     """Return latencies in ms, throughputs in tokens/s, mean batch and prefix hit rate of a cell."""
-    scheduled, first, last = (np.array(column) for column in (played.scheduled_s, played.first_s, played.last_s))
+    scheduled, sent = np.array(played.scheduled_s), np.array(played.sent_s)
+    first, last = np.array(played.first_s), np.array(played.last_s)
     output = np.array(played.work.output_tokens)
     several = output >= 2
     tpot = (last - first)[several] / (output[several] - 1)
     seconds = float(last.max() - scheduled.min())
     found: dict[str, float] = {}
     gaps = gaps_s(played)
-    times = {"ttft_ms": first - scheduled, "tpot_ms": tpot, "itl_ms": gaps, "e2e_ms": last - scheduled}
+    times = {
+        "ttft_ms": first - scheduled,
+        "ttft_from_send_ms": first - sent,
+        "tpot_ms": tpot,
+        "itl_ms": gaps,
+        "e2e_ms": last - scheduled,
+    }
     for name, values in times.items():
         if values.size:
             found |= _percentiles(name, values * 1e3)

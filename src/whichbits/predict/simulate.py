@@ -107,24 +107,36 @@ class _Stage:
         self._last_s, self._out, self._router, self._replicas = answers.last_s, out, router, replicas
         self._sends: list[Send] = client.opening()
         self._arrivals: list[Send] = []
+        # When each replica's stretch ends. An entry whose time is not the replica's any more is passed over.
+        self._ends: list[tuple[float, int]] = []
 
     def play(self) -> None:
-        replicas = self._replicas
-        single = replicas[0] if len(replicas) == 1 else None
         while True:
-            next_end = single.until if single is not None else min(replica.until for replica in replicas)
+            end = self._next_end()
             send = self._sends[0][0] if self._sends else inf
             arrival = self._arrivals[0][0] if self._arrivals else inf
-            if send <= arrival and send <= next_end and send < inf:
+            if send <= arrival and send <= end and send < inf:
                 self._send(*heappop(self._sends))
-            elif arrival <= next_end and arrival < inf:
-                now, request = heappop(self._arrivals)
-                replicas[self.chosen[request]].arrive(request, now)
-            elif next_end < inf:
-                at = 0 if single is not None else next(i for i, r in enumerate(replicas) if r.until == next_end)
-                self._step(at)
+            elif arrival <= end and arrival < inf:
+                self._arrive(*heappop(self._arrivals))
+            elif end < inf:
+                self._step(heappop(self._ends)[1])
             else:
                 return
+
+    def _next_end(self) -> float:
+        ends, replicas = self._ends, self._replicas
+        while ends and ends[0][0] != replicas[ends[0][1]].until:
+            heappop(ends)
+        return ends[0][0] if ends else inf
+
+    def _arrive(self, now: float, request: int) -> None:
+        at = self.chosen[request]
+        replica = self._replicas[at]
+        before = replica.until
+        replica.arrive(request, now)
+        if replica.until != before:
+            heappush(self._ends, (replica.until, at))
 
     def _send(self, now: float, request: int) -> None:
         if isinstance(self.client, CappedLoop) and not self.client.may_leave(request):
@@ -139,8 +151,11 @@ class _Stage:
         heappush(self._arrivals, (replicas[at].take_in(now), request))
 
     def _step(self, at: int) -> None:
-        for request in self._replicas[at].step():
+        replica = self._replicas[at]
+        for request in replica.step():
             self._router.ended(at)
             following = self.client.ended(self._last_s[request] + self._out)
             if following is not None:
                 self._leave(*following)
+        if replica.until < inf:
+            heappush(self._ends, (replica.until, at))
