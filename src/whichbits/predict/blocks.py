@@ -41,6 +41,11 @@ class BlockPool:
         self._cached: dict[int, int] = {}
         self._references: dict[int, int] = {}
 
+    @property
+    def may_know_own(self) -> bool:
+        """Whether the cache may hold blocks that only one request has: some were kept, or it keeps them all."""
+        return self.remembers and bool(self._queue)
+
     def found(self, prefix: int, request: int, tokens: int) -> int:
         """Return how many leading blocks of a request of ``tokens`` are in the cache; its last token never counts."""
         if not self.remembers:

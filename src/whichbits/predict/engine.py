@@ -190,9 +190,8 @@ class Replica:
         batch = self._batch
         if batch:
             self._kv += steps * batch
-            new = self._new_blocks(self._steps + self._claimed, steps - self._claimed)
-            if new:
-                self._pool.take(new)
+            if steps > self._claimed:
+                self._pool.take(self._new_blocks(self._steps + self._claimed, steps - self._claimed))
         self._claimed = 0
         self._steps += steps
         batch_out = self._pace.token_turn * (batch + len(self._chunks))
@@ -289,7 +288,9 @@ class Replica:
         if self._resumed:
             wanted = self._resumed.get(request, (wanted, 0))[0]
         pool, prefix = self._pool, self._work.prefix[request]
-        found = pool.found(prefix, request, wanted) if prefix >= 0 or self.preemptions or pool.keeps_own else 0
+        if prefix < 0 and not pool.may_know_own:
+            return self._admit_new(request, wanted, budget)
+        found = pool.found(prefix, request, wanted)
         there = found * pool.block
         chunk = min(wanted - there, budget)
         shared = pool.shared(prefix, found)
@@ -303,6 +304,17 @@ class Replica:
         self._chunks.append((request, there, chunk, wanted))
         return chunk
 
+    def _admit_new(self, request: int, wanted: int, budget: int) -> int:
+        """Start a request of which the cache can know nothing: the usual case, and the one that has to be fast."""
+        chunk = min(wanted, budget)
+        pool = self._pool
+        blocks = -(-chunk // pool.block)
+        if blocks > pool.free:
+            return 0
+        pool.take(blocks)
+        self._chunks.append((request, 0, chunk, wanted))
+        return chunk
+
     def _share(self, request: int, tokens: int) -> None:
         """Let others find a prefix from the moment on at which it is scheduled, as vLLM does."""
         prefix = self._work.prefix[request]
@@ -312,7 +324,7 @@ class Replica:
     def _claim_growth(self) -> bool:
         """Take the blocks that decoding needs in the next step; return whether someone had to be preempted for it."""
         before = self.preemptions
-        while (new := self._new_blocks(self._steps, 1)) > self._pool.free:
+        while (new := self._growth[-self._steps % self._pool.block]) > self._pool.free:
             if self._partial is None:
                 self._preempt_last()
             else:
@@ -339,9 +351,11 @@ class Replica:
     def _new_blocks(self, first: int, steps: int) -> int:
         """Return the blocks that decoding fills anew over ``steps`` steps from step ``first`` on."""
         block, growth = self._pool.block, self._growth
-        whole, rest = divmod(steps, block)
-        new = whole * self._batch
-        for step in range(first, first + rest):
+        new = 0
+        if steps >= block:
+            new = steps // block * self._batch
+            steps %= block
+        for step in range(first, first + steps):
             new += growth[-step % block]
         return new
 

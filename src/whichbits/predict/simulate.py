@@ -109,10 +109,11 @@ class _Stage:
         self._arrivals: list[Send] = []
         # When each replica's stretch ends. An entry whose time is not the replica's any more is passed over.
         self._ends: list[tuple[float, int]] = []
+        self._only = replicas[0] if len(replicas) == 1 else None
 
     def play(self) -> None:
         while True:
-            end = self._next_end()
+            end = self._next_end() if self._only is None else self._only.until
             send = self._sends[0][0] if self._sends else inf
             arrival = self._arrivals[0][0] if self._arrivals else inf
             if send <= arrival and send <= end and send < inf:
@@ -120,7 +121,7 @@ class _Stage:
             elif arrival <= end and arrival < inf:
                 self._arrive(*heappop(self._arrivals))
             elif end < inf:
-                self._step(heappop(self._ends)[1])
+                self._step(heappop(self._ends)[1] if self._only is None else 0)
             else:
                 return
 
@@ -135,7 +136,7 @@ class _Stage:
         replica = self._replicas[at]
         before = replica.until
         replica.arrive(request, now)
-        if replica.until != before:
+        if self._only is None and replica.until != before:
             heappush(self._ends, (replica.until, at))
 
     def _send(self, now: float, request: int) -> None:
@@ -157,5 +158,5 @@ class _Stage:
             following = self.client.ended(self._last_s[request] + self._out)
             if following is not None:
                 self._leave(*following)
-        if replica.until < inf:
+        if self._only is None and replica.until < inf:
             heappush(self._ends, (replica.until, at))
