@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.predict.field_reports import A100, H200, H200_ARMS, L4, h200_question
+from tests.predict.field_reports import A100, H200, H200_ARMS, L4, L4_KV_TOKENS, h200_question
 from tests.predict.studies import SEED_A100, SEED_L4
 from whichbits.predict.cell import play_cell
 from whichbits.predict.constants import default_constants
@@ -15,6 +15,7 @@ from whichbits.predict.run import deployments, question_of
 from whichbits.predict.simulate import Played
 from whichbits.predict.timelines import gaps_s
 from whichbits.record.schema import Cell
+from whichbits.study.model import CellSize
 
 
 @pytest.fixture(scope="module")
@@ -49,16 +50,25 @@ def test_l4_medians_but_for_w4a16_at_low_load_are_within_ten_percent(l4: dict[tu
             assert l4[arm, load]["tpot_ms.p50"] == pytest.approx(measured["tpot_ms.p50"], rel=0.10)
 
 
-def test_l4_w4a16_leads_in_throughput_at_100_though_all_pools_hold_all_requests(
-    l4: dict[tuple[str, int], Quantities],
-) -> None:
-    """Not by room in the cache, as the report supposes: by faster steps once the first wave's prefill is over."""
-    assert l4["w4a16", 100]["output_tokens_per_s"] > l4["w8a8", 100]["output_tokens_per_s"]
-    deployment = deployments(SEED_L4)["w4a16"]
-    question = question_of(SEED_L4, Cell(0, "w4a16", 100, None, 0))
-    small = deployment.arm.model_copy(update={"options": {"num_gpu_blocks_override": 213_424 // 16}})
-    squeezed = quantities(play_cell(replace(deployment, arm=small), question, default_constants()))
-    assert squeezed["output_tokens_per_s"] == pytest.approx(l4["w4a16", 100]["output_tokens_per_s"])
+def output_tokens_per_s(arm: str, requests: int, **options: int) -> float:
+    study = SEED_L4.model_copy(update={"cell": CellSize(requests=requests)})
+    deployment = deployments(study)[arm]
+    deployment = replace(deployment, arm=deployment.arm.model_copy(update={"options": options}))
+    question = question_of(study, Cell(0, arm, 100, None, 0))
+    return quantities(play_cell(deployment, question, default_constants()))["output_tokens_per_s"]
+
+
+def test_l4_w4a16_leads_in_throughput_at_100_though_all_pools_hold_all_requests() -> None:
+    """Not by room in the cache, as the report supposes."""
+    w4a16 = output_tokens_per_s("w4a16", 200)
+    assert w4a16 > output_tokens_per_s("w8a8", 200)
+    squeezed = output_tokens_per_s("w4a16", 200, num_gpu_blocks_override=L4_KV_TOKENS["w8a8"] // 16)
+    assert squeezed == pytest.approx(w4a16)
+
+
+def test_l4_w8a8_leads_in_throughput_once_the_cell_is_long() -> None:
+    """Of 200 requests, half end while batches shrink and prefill is over, where short decode steps count for most."""
+    assert output_tokens_per_s("w8a8", 1000) > output_tokens_per_s("w4a16", 1000)
 
 
 @pytest.mark.parametrize("arm", A100)

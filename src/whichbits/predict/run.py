@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from whichbits.errors import BadInput
 from whichbits.predict.capacity import Room, room_of
-from whichbits.predict.cell import Question, drawn, play_cell
+from whichbits.predict.cell import Question, drawn, fleet_of, play_cell
 from whichbits.predict.constants import Constants, default_constants
 from whichbits.predict.deployment import Deployment
 from whichbits.predict.grounds import grounds
@@ -61,7 +61,7 @@ def predict_study(study: Study, cells: Iterable[Cell], writer: RunWriter, assume
     for cell in cells:
         question = question_of(study, cell)
         played = play_cell(placed[cell.arm], question, assumed.constants, keep_steps=True)
-        records = records_of(played, began_s, assumed.constants["front.out_us"] * 1e-6)
+        records = records_of(played, began_s, fleet_of(placed[cell.arm], assumed.constants).server.pace.token_out)
         ended_s = began_s + max(played.last_s)
         done = replace(
             cell,

@@ -45,17 +45,19 @@ def pace_of(deployment: Deployment, constants: Constants) -> Pace:
     head = steps.head(batch)
     padded = batch if deployment.eager else _graph_size(batch)
     scale = constants["model.step"]
+    prefill = scale * constants["model.prefill"]
+    host = constants["host.slowness"] * _US
     return Pace(
         decode=(scale * (steps.body(padded) + head)).tolist(),
-        mixed=(scale * steps.body(tokens)).tolist(),
+        mixed=(prefill * steps.body(tokens)).tolist(),
         head=(scale * head).tolist(),
         per_kv_token=scale * steps.per_kv_token,
-        per_attended_pair=scale * steps.per_attended_pair,
+        per_attended_pair=prefill * steps.per_attended_pair,
         per_prefill_kv_token=scale * steps.per_kv_token,
-        request_in=(constants["front.request_us"] - constants["front.turn_us"]) * _US,
-        request_turn=constants["front.turn_us"] * _US,
-        token_turn=constants["front.token_us"] * _US,
-        token_out=constants["front.out_us"] * _US,
+        request_in=max(constants["front.request_us"] - constants["front.turn_us"], 0.0) * host,
+        request_turn=constants["front.turn_us"] * host,
+        token_turn=constants["front.token_us"] * host,
+        token_out=constants["front.out_us"] * host,
     )
 
 
@@ -68,6 +70,7 @@ class _Steps:
         self._bandwidth = device.bandwidth_gb_s * 1e9
         self._power = constants.get(f"power.{device.name}", 1.0)
         self._fixed = constants[f"gemm.{architecture}.fixed_us"] * _US
+        self._host = constants["host.slowness"] * _US
         self._memory = constants[f"gemm.{architecture}.memory"]
 
     @property
@@ -88,7 +91,7 @@ class _Steps:
         on_gpu: Floats = products + self._small_kernels(tokens) + self._all_reduce(tokens)
         if not self._it.eager:
             return on_gpu + self._host_step()
-        launches = self._it.checkpoint.layers * self._constants["layer.eager_us"] * _US
+        launches = self._it.checkpoint.layers * self._constants["layer.eager_us"] * self._host
         waiting: Floats = (on_gpu**_LAUNCH_OVERLAP + launches**_LAUNCH_OVERLAP) ** (1 / _LAUNCH_OVERLAP)
         return waiting + self._host_step()
 
@@ -97,7 +100,7 @@ class _Steps:
         checkpoint, gpus = self._it.checkpoint, self._it.gpus
         projection = Matrix(1, 2 * checkpoint.lm_head_parameters / gpus, checkpoint.lm_head_parameters / gpus, 0, False)
         logits = sampled * checkpoint.vocabulary * _SAMPLER_BYTES / (self._bandwidth * self._memory)
-        host = sampled * self._constants[f"host.{self._it.version.generation}.request_us"] * _US
+        host = sampled * self._constants[f"host.{self._it.version.generation}.request_us"] * self._host
         seconds: Floats = np.where(sampled > 0, self._product(projection, sampled) + logits, 0.0) + host
         return seconds
 
@@ -135,7 +138,7 @@ class _Steps:
         return self._it.checkpoint.layers * (2 * 12 * _US + moved / (0.1 * self._bandwidth))
 
     def _host_step(self) -> float:
-        return self._constants[f"host.{self._it.version.generation}.step_us"] * _US
+        return self._constants[f"host.{self._it.version.generation}.step_us"] * self._host
 
     def _peak(self, operands: str) -> float:
         """Return FLOP/s of one GPU; one without BF16 units computes in FP16."""
