@@ -10,9 +10,13 @@ from whichbits.study.arm import Arm, WeightFormat
 
 
 def kernel(
-    weight_format: WeightFormat, capability: Capability, version: str, model: str = "qwen3-8b", **more: str
+    weight_format: WeightFormat,
+    capability: Capability,
+    version: str,
+    model: str = "qwen3-8b",
+    quantization: str | None = None,
 ) -> str:
-    arm = Arm(weight_format=weight_format, model=model, **more)
+    arm = Arm(weight_format=weight_format, model=model, quantization=quantization)
     found = kernel_of(checkpoint_of(arm), arm, capability, EngineVersion.of(version))
     return found.name or found.family
 

@@ -15,8 +15,8 @@ QWEN_BIAS_BYTES = 28 * 4608 * 2
 QWEN_HEAD = 152_064 * 3584
 
 
-def deployment(weight_format: WeightFormat = "fp16", gpu: str = "H200", **more: bool) -> Deployment:
-    arm = Arm(weight_format=weight_format, model="qwen2.5-7b", **more)
+def deployment(weight_format: WeightFormat = "fp16", gpu: str = "H200") -> Deployment:
+    arm = Arm(weight_format=weight_format, model="qwen2.5-7b")
     return Deployment.of(arm, gpu, "0.25.1")
 
 
