@@ -3,8 +3,8 @@
 from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 
-from whichbits.predict.engine import Limits
 from whichbits.predict.pace import Pace
+from whichbits.predict.scheduler import Limits
 from whichbits.predict.workload import Workload
 
 Hash = tuple[str, int, int]

@@ -5,8 +5,8 @@ import pytest
 from tests.predict.paces import simple_pace
 from whichbits.drive.routing import Route
 from whichbits.drive.routing import rendezvous as drive_rendezvous
-from whichbits.predict.engine import Limits
 from whichbits.predict.routers import ROUTERS, rendezvous
+from whichbits.predict.scheduler import Limits
 from whichbits.predict.simulate import Fleet, Played, Server, play
 from whichbits.predict.workload import Workload
 from whichbits.study.arm import Balance

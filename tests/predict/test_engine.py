@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.predict.paces import simple_pace
 from tests.predict.stepwise import Pool, Stepwise
-from whichbits.predict.engine import Limits
+from whichbits.predict.scheduler import Limits
 from whichbits.predict.simulate import Fleet, Played, Server, play
 from whichbits.predict.timelines import records_of
 from whichbits.predict.workload import Workload

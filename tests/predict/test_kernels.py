@@ -68,4 +68,17 @@ def test_volta_has_no_constants() -> None:
 def test_an_unknown_model_is_refused_with_the_nearest() -> None:
     with pytest.raises(BadInput, match="did you mean qwen3-8b"):
         checkpoint_of(Arm(weight_format="bf16", model="Qwen/Qwen3-8"))
-    assert checkpoint_of(Arm(weight_format="bf16", model="Qwen/Qwen3-8B-FP8-dynamic")).layers == 36
+
+
+@pytest.mark.parametrize(
+    ("model", "layers", "hidden"),
+    [
+        ("Qwen/Qwen3-8B-FP8-dynamic", 36, 4096),
+        ("neuralmagic/Meta-Llama-3.1-8B-Instruct-quantized.w4a16", 32, 4096),
+        ("deepseek-ai/DeepSeek-R1-Distill-Qwen-14B", 48, 5120),
+        ("models/qwen2.5-7b-w8a8-int8", 28, 3584),
+    ],
+)
+def test_a_models_name_begins_with_its_shapes(model: str, layers: int, hidden: int) -> None:
+    found = checkpoint_of(Arm(weight_format="bf16", model=model))
+    assert (found.layers, found.hidden) == (layers, hidden)

@@ -7,8 +7,8 @@ from whichbits.errors import BadInput
 from whichbits.predict.capacity import room_of
 from whichbits.predict.constants import Constants
 from whichbits.predict.deployment import Deployment
-from whichbits.predict.engine import Limits
 from whichbits.predict.quantities import quantities
+from whichbits.predict.scheduler import Limits
 from whichbits.predict.simulate import Fleet, Played, Server, new_pools, play
 from whichbits.predict.step_time import pace_of
 from whichbits.predict.workload import Workload

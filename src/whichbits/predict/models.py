@@ -31,7 +31,7 @@ def checkpoint_of(arm: Arm) -> Checkpoint:
 
 def known_shape(model: str) -> Mapping[str, Any]:
     """Return the built-in shape whose name the model's name begins with; the longest such name wins."""
-    name = re.sub(r"^meta-", "", model.rstrip("/").rpartition("/")[2].lower())
+    name = model.rstrip("/").rpartition("/")[2].lower()
     fitting = [known for known in _shapes() if re.match(rf"{re.escape(known)}(?![0-9.a-z])", name)]
     if not fitting:
         near = get_close_matches(name, _shapes(), n=1)
@@ -47,8 +47,8 @@ def known_shape(model: str) -> Mapping[str, Any]:
 @cache
 def _shapes() -> Mapping[str, Mapping[str, Any]]:
     table = tomllib.loads(files("whichbits.predict").joinpath("shapes.toml").read_text(encoding="utf-8"))
-    models: Mapping[str, Mapping[str, Any]] = table["model"]
-    return models
+    models: dict[str, Mapping[str, Any]] = table["model"]
+    return models | {name: models[shape] for name, shape in table["like"].items()}
 
 
 def _config(known: Mapping[str, Any], arm: Arm) -> dict[str, Any]:

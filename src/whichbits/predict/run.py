@@ -17,6 +17,7 @@ from whichbits.study.model import Load, PrefixRepetitionTraffic, Study
 from whichbits.traffic.plan import plan_cell
 
 _SOURCE = "predicted"
+_ENGINE = "vllm"
 DRAWS = 20
 """Draws of the constants behind an interval: enough for a spread that is itself known to about a sixth."""
 
@@ -56,6 +57,10 @@ def predict_study(study: Study, cells: Iterable[Cell], writer: RunWriter, assume
     placed = deployments(study)
     for name, deployment in placed.items():
         writer.arm(arm_record(name, deployment, assumed.constants))
+        if deployment.arm.engine != _ENGINE:
+            writer.note(
+                f"{name}: its engine, {deployment.arm.engine}, is not known to the predictor; played as {_ENGINE}"
+            )
     draws = assumed.constants.draws(assumed.draws, assumed.seed) if assumed.draws else []
     began_s = 0.0
     for cell in cells:

@@ -7,9 +7,10 @@ from math import inf
 
 from whichbits.predict.blocks import BlockPool
 from whichbits.predict.clients import CappedLoop, Client, Send, client_for
-from whichbits.predict.engine import Answers, Limits, Replica, Stretch
+from whichbits.predict.engine import Replica, Stretch
 from whichbits.predict.pace import Pace
 from whichbits.predict.routers import ROUTERS, Router
+from whichbits.predict.scheduler import Answers, Limits
 from whichbits.predict.workload import Workload
 
 
