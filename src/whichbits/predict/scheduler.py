@@ -5,6 +5,7 @@ block pool allow: first the prompt that is under way, then waiting ones in order
 preempts the request that came last, which later computes everything anew (``v1/core/sched/scheduler.py``).
 """
 
+from array import array
 from collections import deque
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
@@ -30,16 +31,17 @@ class Answers:
     kept, the runs of steps in which a request got its tokens: (first step, how many), more than one if preempted.
     """
 
-    first_s: list[float]
-    last_s: list[float]
-    cached_tokens: list[int]
+    first_s: "array[float]"
+    last_s: "array[float]"
+    cached_tokens: "array[int]"
     segments: list[list[tuple[int, int]]]
 
     @classmethod
-    def to(cls, work: Workload) -> "Answers":
+    def to(cls, work: Workload, *, keep_steps: bool) -> "Answers":
         """Return an empty sheet for ``work``."""
         size = len(work)
-        return cls([nan] * size, [nan] * size, [0] * size, [[] for _ in range(size)])
+        unknown = array("d", [nan]) * size
+        return cls(unknown, unknown[:], array("i", [0]) * size, [[] for _ in range(size if keep_steps else 0)])
 
 
 class Scheduler:

@@ -1,5 +1,6 @@
 """One cell in virtual time: a client, a router and replicas, from the first send to the last token."""
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
@@ -73,7 +74,7 @@ def play(
     Every request must fit into an empty cache, or it would wait for ever.
     """
     server = fleet.server
-    answers = Answers.to(work)
+    answers = Answers.to(work, keep_steps=keep_steps)
     replicas = [
         Replica((server.pace, server.limits), pool, work, answers, keep_steps=keep_steps)
         for pool in pools or new_pools(fleet, work)
@@ -86,8 +87,8 @@ def play(
         work=work,
         scheduled_s=stage.client.scheduled_s,
         sent_s=stage.sent_s,
-        first_s=[first + out for first in answers.first_s],
-        last_s=[last + out for last in answers.last_s],
+        first_s=array("d", (first + out for first in answers.first_s)),
+        last_s=array("d", (last + out for last in answers.last_s)),
         cached_tokens=answers.cached_tokens,
         replica=stage.chosen,
         preemptions=sum(replica.preemptions for replica in replicas),
@@ -103,8 +104,8 @@ class _Stage:
         self, answers: Answers, client: Client, router: Router, replicas: Sequence[Replica], out: float
     ) -> None:
         self.client = client
-        self.sent_s = [0.0] * len(answers.last_s)
-        self.chosen = [0] * len(answers.last_s)
+        self.sent_s = array("d", [0.0]) * len(answers.last_s)
+        self.chosen = array("i", [0]) * len(answers.last_s)
         self._last_s, self._out, self._router, self._replicas = answers.last_s, out, router, replicas
         self._sends: list[Send] = client.opening()
         self._arrivals: list[Send] = []
