@@ -91,6 +91,17 @@ def test_the_same_study_gives_the_same_numbers(run: Run, tmp_path: Path) -> None
     assert again.requests.equals(run.requests)
 
 
+def test_seed_l4_trades_places_between_10_and_100(tmp_path: Path) -> None:
+    found = summarize(predicted(SEED_L4, tmp_path, draws=5)).crossovers
+    tpot = next(each for each in found if each.metric == "tpot_ms.p50" and each.arms == ("w8a8", "w4a16"))
+    assert tpot.verdict == "crosses"
+    assert (tpot.leader_low_load, tpot.leader_high_load) == ("w4a16", "w8a8")
+    (crossing,) = tpot.crossings
+    assert crossing.low is not None
+    assert crossing.high is not None
+    assert 10 < crossing.low < crossing.load < crossing.high <= 100
+
+
 def test_requests_are_those_that_a_measured_run_sends(run: Run) -> None:
     from whichbits.traffic.plan import plan_cell
 
@@ -111,6 +122,15 @@ def test_a_study_without_a_gpu_is_refused() -> None:
     with pytest.raises(BadInput) as refused:
         deployments(SMALL.model_copy(update={"gpu": None}))
     assert refused.value.code == "no_gpu_named"
+
+
+def test_an_arm_that_does_not_fit_costs_its_own_cells_only(tmp_path: Path) -> None:
+    study = SMALL.model_copy(update={"gpu": "T4"})
+    run = predicted(study, tmp_path, draws=0)
+    states = {cell.arm: cell.state for cell in run.cells}
+    assert states == {"fp16": "skipped", "w8a8": "done", "w4a16": "done"}
+    assert "leaves no KV cache" in next(cell for cell in run.cells if cell.arm == "fp16").notes[0]
+    assert {cell.arm for cell in summarize(run).cells if cell.tpot_ms.n} == {"w8a8", "w4a16"}
 
 
 def test_a_request_that_no_cache_holds_is_refused() -> None:

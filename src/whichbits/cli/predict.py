@@ -6,15 +6,18 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from rich.console import Console
 
 from whichbits.conduct.host import host_facts, tool_versions
 from whichbits.conduct.order import visits
 from whichbits.conduct.secrets import recordable
+from whichbits.errors import ServerNotReady
 from whichbits.predict.calibration_file import read_calibration
 from whichbits.predict.constants import default_constants
-from whichbits.predict.run import DRAWS, Assumed, deployments, predict_study
+from whichbits.predict.run import DRAWS, Assumed, predict_study, refuse_impossible
 from whichbits.record.schema import SCHEMA_VERSION, Manifest
 from whichbits.record.writer import RunWriter
+from whichbits.report.error import print_error
 from whichbits.report.rebuild import rebuild_reports
 from whichbits.study.model import Study
 from whichbits.study.read import read_study
@@ -42,13 +45,15 @@ def predict(
         json: Print summary.json on stdout, everything else on stderr.
     """
     asked = _asked(read_study(study), gpu, engine_version)
-    deployments(asked)
     constants = default_constants() if calibration is None else read_calibration(calibration)
+    refuse_impossible(asked, constants)
     cells = tuple(cell for visit in visits(asked) for cell in visit.cells)
     writer = RunWriter.create(output or Path(asked.output), _manifest(asked))
-    predict_study(asked, cells, writer, Assumed(constants, draws, asked.seed))
+    refused = predict_study(asked, cells, writer, Assumed(constants, draws, asked.seed))
     rebuild_reports(writer.folder, json_to_stdout=json)
-    return 0
+    for error in refused:
+        print_error(error, Console(stderr=True))
+    return ServerNotReady.exit_code if refused else 0
 
 
 def _asked(study: Study, gpu: str | None, engine_version: str | None) -> Study:

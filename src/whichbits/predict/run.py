@@ -42,19 +42,23 @@ def deployments(study: Study) -> Mapping[str, Deployment]:
     Raises:
         BadInput: no ``gpu``, or one that is unknown; an arm that no kernel serves there, named.
     """
-    if study.gpu is None:
-        raise BadInput(
-            "no_gpu_named",
-            f"the study {study.name} names no GPU",
-            why="a prediction needs to know what it is about",
-            fix="add `gpu: L4` to the study, or give --gpu",
-        )
     return {name: _deployment(study, name) for name in study.arms}
 
 
-def predict_study(study: Study, cells: Iterable[Cell], writer: RunWriter, assumed: Assumed) -> None:
-    """Predict ``cells`` one after the other and write them as a run that has ended."""
-    placed = deployments(study)
+def refuse_impossible(study: Study, constants: Constants) -> None:
+    """Raise BadInput if there is nothing to predict: no GPU, an unknown one, or one that can serve none of the arms."""
+    _placed(study, constants)
+
+
+def predict_study(study: Study, cells: Iterable[Cell], writer: RunWriter, assumed: Assumed) -> list[BadInput]:
+    """Predict ``cells`` one after the other and write them as a run that has ended.
+
+    An arm that could not be served on this GPU costs its own cells only, which are skipped; the reasons are returned.
+
+    Raises:
+        BadInput: the study names no GPU, or no arm could be served.
+    """
+    placed, refused = _placed(study, assumed.constants)
     for name, deployment in placed.items():
         writer.arm(arm_record(name, deployment, assumed.constants))
         if deployment.arm.engine != _ENGINE:
@@ -62,26 +66,59 @@ def predict_study(study: Study, cells: Iterable[Cell], writer: RunWriter, assume
                 f"{name}: its engine, {deployment.arm.engine}, is not known to the predictor; played as {_ENGINE}"
             )
     draws = assumed.constants.draws(assumed.draws, assumed.seed) if assumed.draws else []
-    began_s = 0.0
+    clock_s = 0.0
     for cell in cells:
-        question = question_of(study, cell)
-        played = play_cell(placed[cell.arm], question, assumed.constants, keep_steps=True)
-        records = records_of(played, began_s, fleet_of(placed[cell.arm], assumed.constants).server.pace.token_out)
-        ended_s = began_s + max(played.last_s)
-        done = replace(
-            cell,
-            state="done",
-            requests=len(records),
-            failed=0,
-            started_ns=round(began_s * 1e9),
-            finished_ns=round(ended_s * 1e9),
-            cache_state=study.cache,
-            draws=drawn(placed[cell.arm], question, draws),
-            notes=_notes(played.preemptions),
-        )
-        writer.cell(done, records)
-        began_s = ended_s + 1.0
+        if cell.arm in placed:
+            try:
+                clock_s = _predict_cell(study, cell, placed[cell.arm], writer, (assumed.constants, draws, clock_s))
+            except BadInput as error:
+                refused.setdefault(cell.arm, error.about(cell.arm))
+                del placed[cell.arm]
+        if cell.arm not in placed:
+            writer.cell(replace(cell, state="skipped", notes=(refused[cell.arm].what,)), ())
     writer.finish()
+    return list(refused.values())
+
+
+def _placed(study: Study, constants: Constants) -> tuple[dict[str, Deployment], dict[str, BadInput]]:
+    placed: dict[str, Deployment] = {}
+    refused: dict[str, BadInput] = {}
+    for name in study.arms:
+        try:
+            deployment = _deployment(study, name)
+            room_of(deployment, constants)
+            placed[name] = deployment
+        except BadInput as error:
+            if error.code == "no_gpu_named":
+                raise
+            refused[name] = error if name in error.what else error.about(name)
+    if not placed:
+        raise next(iter(refused.values()))
+    return placed, refused
+
+
+def _predict_cell(
+    study: Study, cell: Cell, deployment: Deployment, writer: RunWriter, given: tuple[Constants, list[Constants], float]
+) -> float:
+    """Play a cell that begins at the given time, write it, and return when the next may begin."""
+    constants, draws, began_s = given
+    question = question_of(study, cell)
+    played = play_cell(deployment, question, constants, keep_steps=True)
+    records = records_of(played, began_s, fleet_of(deployment, constants).server.pace.token_out)
+    ended_s = began_s + max(played.last_s)
+    done = replace(
+        cell,
+        state="done",
+        requests=len(records),
+        failed=0,
+        started_ns=round(began_s * 1e9),
+        finished_ns=round(ended_s * 1e9),
+        cache_state=study.cache,
+        draws=drawn(deployment, question, draws),
+        notes=_notes(played.preemptions),
+    )
+    writer.cell(done, records)
+    return ended_s + 1.0
 
 
 def question_of(study: Study, cell: Cell) -> Question:
@@ -128,8 +165,15 @@ def _facts(deployment: Deployment, room: Room) -> dict[str, str | int | float | 
 
 
 def _deployment(study: Study, name: str) -> Deployment:
+    if study.gpu is None:
+        raise BadInput(
+            "no_gpu_named",
+            f"the study {study.name} names no GPU",
+            why="a prediction needs to know what it is about",
+            fix="add `gpu: L4` to the study, or give --gpu",
+        )
     try:
-        return Deployment.of(study.arms[name], study.gpu or "", study.engine_version)
+        return Deployment.of(study.arms[name], study.gpu, study.engine_version)
     except BadInput as error:
         raise error.about(name) from None
 
