@@ -103,8 +103,8 @@ def test_a100_awq_is_slower_to_its_first_token_in_spite_of_more_hits() -> None:
 
 
 @pytest.mark.parametrize("arm", H200_ARMS)
-def test_h200_medians_up_to_64_are_within_six_percent(arm: str) -> None:
+def test_h200_medians_up_to_64_are_within_eight_percent(arm: str) -> None:
     deployment = Deployment.of(H200_ARMS[arm], "H200", "0.25.1")
     for load in (1, 4, 16, 64):
         found = quantities(play_cell(deployment, h200_question(load), default_constants()))
-        assert found["tpot_ms.p50"] == pytest.approx(H200[arm, load][1], rel=0.06)
+        assert found["tpot_ms.p50"] == pytest.approx(H200[arm, load][1], rel=0.08)

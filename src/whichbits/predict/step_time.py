@@ -116,7 +116,8 @@ class _Steps:
             moved = 3 * matrix.inputs * tokens / (self._bandwidth * self._constants["layer.small_memory"])
             quantise = self._constants["layer.quantise_us"] * _US + moved
         overlapped = (read**_OVERLAP + multiply**_OVERLAP) ** (1 / _OVERLAP)
-        seconds: Floats = matrix.count * (self._fixed + overlapped + quantise)
+        filled = 1.0 if kernel is not None else min(1.0, 0.5 + 0.5 * read / (self._constants["gemm.ramp_us"] * _US))
+        seconds: Floats = matrix.count * (filled * self._fixed + overlapped + quantise)
         return seconds
 
     def _small_kernels(self, tokens: Floats) -> Floats:
