@@ -44,6 +44,7 @@ def summarize(run: Run) -> Summary:
     arms = tuple(run.manifest.arms) or tuple(dict.fromkeys(cell.arm for cell in cells))
     predicted = run.manifest.source == "predicted"
     compared = (predicted_crossovers if predicted else crossovers)(cells, arms, resampled)
+    by_capacity = crossovers_by_capacity(cells, arms, resampled)
     return Summary(
         schema_version=SUMMARY_VERSION,
         source=run.manifest.source,
@@ -54,9 +55,9 @@ def summarize(run: Run) -> Summary:
         arms={name: _with_capacity(arm, cells, run.manifest) for name, arm in described.items()},
         cells=cells,
         crossovers=compared,
-        findings=findings(Observed(run.manifest, cells, compared, _differences(run, counts))),
+        findings=findings(Observed(run.manifest, cells, compared, by_capacity, _differences(run, counts))),
         recommendation=recommendations(cells, arms, compared),
-        crossovers_by_capacity=crossovers_by_capacity(cells, arms, resampled),
+        crossovers_by_capacity=by_capacity,
         slo_capacities=slo_capacities(cells, arms),
     )
 
