@@ -20,6 +20,9 @@ _RECOGNISERS = (
 )
 """In this order: the strictest shapes first, logs last, since a log may hold anything."""
 
+_FILE_RECOGNISERS = ("whichbits.analyze.kernels.inspect:recognise_file",)
+"""These come first and read the file themselves, which may be packed, or larger than memory."""
+
 _MARKS_OF_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -42,10 +45,17 @@ def inspect(*files: Path, json: Annotated[bool, Parameter(negative=())] = False)
 
 
 def _recognised(file: Path) -> Inspection:
+    for place in _FILE_RECOGNISERS:
+        recognise_file = cast("Callable[[Path], Inspection | None]", _function(place))
+        try:
+            inspection = recognise_file(file)
+        except OSError as error:
+            raise _unreadable(file, error) from error
+        if inspection:
+            return inspection
     text = _text(file)
     for place in _RECOGNISERS:
-        module, _, function = place.partition(":")
-        recognise = cast("Callable[[str, str], Inspection | None]", getattr(import_module(module), function))
+        recognise = cast("Callable[[str, str], Inspection | None]", _function(place))
         if inspection := recognise(file.name, text):
             return inspection
     raise BadInput(
@@ -56,17 +66,26 @@ def _recognised(file: Path) -> Inspection:
     )
 
 
+def _function(place: str) -> Any:
+    module, _, function = place.partition(":")
+    return getattr(import_module(module), function)
+
+
 def _text(file: Path) -> str:
     try:
         content = file.read_bytes()
     except OSError as error:
-        raise BadInput(
-            "unreadable_file",
-            f"{file} cannot be read: {error.strerror}.",
-            why="It does not exist here, is a folder, or belongs to someone else.",
-            fix="Check the path and its permissions.",
-        ) from error
+        raise _unreadable(file, error) from error
     return content.decode("utf-16" if content[:2] in _MARKS_OF_UTF16 else "utf-8-sig", errors="replace")
+
+
+def _unreadable(file: Path, error: OSError) -> BadInput:
+    return BadInput(
+        "unreadable_file",
+        f"{file} cannot be read: {error.strerror}.",
+        why="It does not exist here, is a folder, or belongs to someone else.",
+        fix="Check the path and its permissions.",
+    )
 
 
 def _as_json(inspection: Inspection) -> dict[str, Any]:
