@@ -14,6 +14,7 @@ from whichbits.analyze.cells import cell_summary
 from whichbits.analyze.counted import CellCounts, counted
 from whichbits.analyze.crossover import crossovers, crossovers_by_capacity
 from whichbits.analyze.findings import Observed, findings
+from whichbits.analyze.kernels.profile import read_profiles
 from whichbits.analyze.limits import arm_capacity, cell_roofline
 from whichbits.analyze.load_curves import load_unit
 from whichbits.analyze.pairing import Resampled
@@ -42,6 +43,7 @@ def summarize(run: Run) -> Summary:
     cells = _under_rooflines(_cells(run, counts, resampled, slo), described, run.manifest)
     arms = tuple(run.manifest.arms) or tuple(dict.fromkeys(cell.arm for cell in cells))
     compared = crossovers(cells, arms, resampled)
+    profiles = tuple(read_profiles(run.folder))
     return Summary(
         schema_version=SUMMARY_VERSION,
         source=run.manifest.source,
@@ -52,10 +54,11 @@ def summarize(run: Run) -> Summary:
         arms={name: _with_capacity(arm, cells, run.manifest) for name, arm in described.items()},
         cells=cells,
         crossovers=compared,
-        findings=findings(Observed(run.manifest, cells, compared, _differences(run, counts))),
+        findings=findings(Observed(run.manifest, cells, compared, _differences(run, counts), profiles)),
         recommendation=recommendations(cells, arms, compared),
         crossovers_by_capacity=crossovers_by_capacity(cells, arms, resampled),
         slo_capacities=slo_capacities(cells, arms),
+        profiles=profiles,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from whichbits.analyze.capacity import Capacity
 from whichbits.analyze.itl_modes import ItlModes
+from whichbits.analyze.kernels.profile import Profile
 from whichbits.analyze.prefill_steps import PrefillSteps
 from whichbits.analyze.roofline import Roofline
 
@@ -277,3 +278,5 @@ class Summary:
     crossovers_by_capacity: tuple[Crossover, ...] = ()
     """The same pairs at equal shares of each arm's own capacity, its highest output throughput."""
     slo_capacities: tuple[SloCapacity, ...] = ()
+    profiles: tuple[Profile, ...] = ()
+    """Time by kind of kernel, of arms and loads that were profiled."""

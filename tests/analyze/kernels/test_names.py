@@ -25,7 +25,7 @@ KNOWN = {
     "void vllm::gptq::gemm_half_q_half_gptq_4bit_kernel<true, 4>(x)": ("gemm", "exllama"),
     "awq_gemm_kernel": ("gemm", "awq"),
     "awq_dequantize_kernel": ("quantise", "weights to 16 bit"),
-    "void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<flash::X<cutlass::bfloat16_t> > > >": (
+    "void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<flash::X<bf16> > > >": (
         "attention",
         "flash attention",
     ),

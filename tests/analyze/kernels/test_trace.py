@@ -10,7 +10,7 @@ from tests.analyze.kernels.write_trace import kernel, trace_text, write_trace
 from whichbits.analyze.kernels import trace as reader
 from whichbits.analyze.kernels.trace import Trace, is_trace
 
-EVENTS = [kernel(f'gemm_{number} \\ "quoted" – ü', number, 0.5) for number in range(200)]
+EVENTS = [kernel(f'gemm_{number} \\ "quoted" é ü', number, 0.5) for number in range(200)]
 
 
 @pytest.mark.parametrize("piece", [1, 7, 64, 1 << 20])

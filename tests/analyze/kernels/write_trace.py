@@ -9,7 +9,7 @@ from typing import Any
 Event = dict[str, Any]
 
 
-def kernel(name: str, start: float, us: float, device: int = 0, stream: int = 7, category: str = "kernel") -> Event:
+def kernel(name: str, start: float, us: float, device: int = 0, *, stream: int = 7, category: str = "kernel") -> Event:
     args = {"device": device, "stream": stream, "correlation": 1, "grid": [1, 1, 1], "est. achieved occupancy %": 4}
     return {
         "ph": "X",

@@ -5,6 +5,7 @@ from whichbits.analyze.findings.books import explained_books, other_traffic, unb
 from whichbits.analyze.findings.cache import not_cold, unexpected_hits, unknown_cache, unverified_resets
 from whichbits.analyze.findings.client import busy_machine, client_limits
 from whichbits.analyze.findings.crossings import crossings, tails, without_interval
+from whichbits.analyze.findings.kernels import kernel_times
 from whichbits.analyze.findings.observed import Check, Observed
 from whichbits.analyze.findings.work import failures, thin_tails, unequal_work, unfinished
 from whichbits.analyze.summary import Finding
@@ -27,6 +28,7 @@ CHECKS: tuple[Check, ...] = (
     idle_activation_quantization,
     crossings,
     tails,
+    kernel_times,
     thin_tails,
     without_interval,
     unknown_cache,

@@ -1,4 +1,4 @@
-"""The timed events of a trace in arrays: a lane for each GPU, one for each thread of the host, the steps of the engine."""
+"""The timed events of a trace in arrays: a lane for each GPU and each thread of the host, and the engine's steps."""
 
 import re
 from array import array
