@@ -22,6 +22,7 @@ from whichbits.analyze.planned_cache import PlannedCache
 from whichbits.analyze.recommend import recommendations
 from whichbits.analyze.slo import slo_capacities
 from whichbits.analyze.summary import ArmSummary, CellSummary, Summary
+from whichbits.analyze.telemetry import gpu_telemetry
 from whichbits.errors import BadInput
 from whichbits.record.run import Run
 from whichbits.record.schema import Cell, Manifest
@@ -77,7 +78,8 @@ def _cells(
 
 def _cell(run: Run, cell: Cell, counts: CellCounts, slo: Slo | None, cache: PlannedCache) -> CellSummary:
     requests = run.of_cell(cell.cell)
-    return cell_summary(cell, requests, counts, slo, cache.expected(cell, requests, counts))
+    summary = cell_summary(cell, requests, counts, slo, cache.expected(cell, requests, counts))
+    return replace(summary, gpu=gpu_telemetry(run.telemetry, cell))
 
 
 def _differences(run: Run, counts: Mapping[int, CellCounts]) -> dict[int, list[Difference]]:

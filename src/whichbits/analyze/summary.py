@@ -11,6 +11,7 @@ from whichbits.analyze.itl_modes import ItlModes
 from whichbits.analyze.kernels.profile import Profile
 from whichbits.analyze.prefill_steps import PrefillSteps
 from whichbits.analyze.roofline import Roofline
+from whichbits.analyze.telemetry import GpuTelemetry
 
 Metric = Literal[
     "tpot_ms.p50",
@@ -149,6 +150,8 @@ class CellSummary:
     itl_modes: ItlModes | None = None
     prefill_steps: PrefillSteps | None = None
     roofline: Roofline | None = None
+    gpu: GpuTelemetry | None = None
+    """Of servers that were started on this machine's NVIDIA GPUs."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from whichbits.analyze.findings.client import busy_machine, client_limits
 from whichbits.analyze.findings.crossings import crossings, tails, without_interval
 from whichbits.analyze.findings.kernels import kernel_times
 from whichbits.analyze.findings.observed import Check, Observed
+from whichbits.analyze.findings.throttling import throttled_gpus
 from whichbits.analyze.findings.work import failures, thin_tails, unequal_work, unfinished
 from whichbits.analyze.summary import Finding
 
@@ -25,6 +26,7 @@ CHECKS: tuple[Check, ...] = (
     unexpected_hits,
     client_limits,
     busy_machine,
+    throttled_gpus,
     idle_activation_quantization,
     crossings,
     tails,
