@@ -3,8 +3,8 @@
     python nvml_meter.py < ORDERS
 
 Standard input holds JSON lines. The first is ``{"origin_ns", "interval_seconds", "library", "devices"}``: the devices
-are indices or UUIDs as CUDA_VISIBLE_DEVICES has them, null for all. It is answered by ``{"gpus": n, "error"}``. Then come
-``{"start": CELL, "path"}`` and ``{"pause": true}``, which is answered by ``{"samples": n, "error"}``; samples are JSON
+are indices or UUIDs as CUDA_VISIBLE_DEVICES has them, null for all. It is answered by ``{"gpus": n, "error"}``. Then
+come ``{"start": CELL, "path"}`` and ``{"pause": true}``, which is answered by ``{"samples": n, "error"}``; samples are JSON
 lines in the file at the path. The end of standard input ends the process.
 
 Times are CLOCK_MONOTONIC minus the run's origin. Standard library only, run by its path: a sample of one GPU takes
@@ -63,8 +63,15 @@ class Gpu:
             "temperature_c": self._number("nvmlDeviceGetTemperature", ctypes.c_uint, 0),
             "memory_used_bytes": None if memory is None else memory.used,
             "utilisation": None if busy is None else busy.gpu / 100,
-            "throttle_reasons": self._number("nvmlDeviceGetCurrentClocksThrottleReasons", ctypes.c_ulonglong),
+            "throttle_reasons": self._throttle_reasons(),
         }
+
+    def _throttle_reasons(self) -> int | None:
+        """Return the bits; drivers from 535 on call them event reasons, and keep the old name for now."""
+        reasons = self._number("nvmlDeviceGetCurrentClocksEventReasons", ctypes.c_ulonglong)
+        if reasons is None:
+            return self._number("nvmlDeviceGetCurrentClocksThrottleReasons", ctypes.c_ulonglong)
+        return reasons
 
     def _number(self, function: str, kind: Any, *arguments: int) -> int | None:
         filled = self._fill(function, kind(), *arguments)

@@ -85,6 +85,11 @@ class Meter:
         """Whether there is anything to sample."""
         return self._process is not None
 
+    @property
+    def pid(self) -> int | None:
+        """The process's, None if there is none."""
+        return None if self._process is None else self._process.pid
+
     async def begin(self, cell: int) -> None:
         """Sample for ``cell`` from now on."""
         if self._process is not None:

@@ -106,6 +106,7 @@ def test_the_hosts_launches_and_waits_are_counted(tmp_path: Path) -> None:
 def test_a_processors_operations_count_what_they_do_themselves(tmp_path: Path) -> None:
     """aten::linear of 100 us holds onednn's 80; a busier thread decides, and its gaps are the host's own code."""
     events = [
+        step(0, 0, 110, "user_annotation"),
         operation("aten::linear", 0, 100),
         operation("_C::onednn_mm", 10, 80),
         operation("_C::cpu_attention_with_kv_cache", 150, 50),
@@ -118,6 +119,7 @@ def test_a_processors_operations_count_what_they_do_themselves(tmp_path: Path) -
     assert [(each.family, each.ms) for each in gemm.families] == [("onednn", 0.08), ("aten", 0.02)]
     assert (attention.kind, attention.share) == ("attention", 0.25)
     assert (found.window_ms, found.gaps.share) == pytest.approx((0.2, 0.25))
+    assert found.steps == (StepTime(with_prefill=False, n=1, mean_ms=0.11, kinds={"gemm": pytest.approx(0.1)}),)
 
 
 def test_a_trace_without_timed_work_is_none(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _ON_DEVICE = frozenset({"kernel", "gpu_memcpy", "gpu_memset"})
+_ANNOTATIONS = frozenset({"user_annotation", "gpu_user_annotation"})
 _STEP = re.compile(r"^execute_(?:\d+_)?context_(\d+)\D")
 _STEP_BEFORE_0_11 = re.compile(r"^execute_new_(\d+)_cached_")
 
@@ -41,7 +42,8 @@ class Lane:
 
 @dataclass
 class Lanes:
-    """All lanes of one trace. ``steps`` are the engine's, on each device's clock; their tag is 1 with prefill, else 0.
+    """All lanes of one trace. ``steps`` are the engine's as each device ran them, ``host_steps`` as the host asked for
+    them; their tag is 1 with prefill, else 0.
 
     ``calls`` are those of the CUDA runtime on the host: seconds and number by name.
     """
@@ -50,6 +52,7 @@ class Lanes:
     devices: dict[int, Lane] = field(default_factory=dict)
     threads: dict[str, Lane] = field(default_factory=dict)
     steps: dict[int, Lane] = field(default_factory=dict)
+    host_steps: Lane = field(default_factory=Lane)
     calls: dict[str, tuple[float, int]] = field(default_factory=dict)
     _numbers: dict[str, int] = field(default_factory=dict)
 
@@ -75,8 +78,9 @@ class Lanes:
         elif category in ("cuda_runtime", "cuda_driver"):
             before = self.calls.get(name, (0.0, 0))
             self.calls[name] = (before[0] + us, before[1] + 1)
-        elif category == "gpu_user_annotation" and (step := _STEP.match(name) or _STEP_BEFORE_0_11.match(name)):
-            self.steps.setdefault(_device(event), Lane()).add(start, us, int(int(step[1]) > 0))
+        elif category in _ANNOTATIONS and (step := _STEP.match(name) or _STEP_BEFORE_0_11.match(name)):
+            lane = self.host_steps if category == "user_annotation" else self.steps.setdefault(_device(event), Lane())
+            lane.add(start, us, int(int(step[1]) > 0))
 
     def _number(self, name: str) -> int:
         number = self._numbers.get(name)

@@ -95,7 +95,7 @@ def _device_tracks(lanes: Lanes) -> list[_Track]:
 def _thread_tracks(lanes: Lanes) -> list[_Track]:
     """Return the thread that the model runs on: the one with most time in operations."""
     tracks = [
-        _Track(lanes.names, starts, spans, own_times(starts, spans), tags)
+        _Track(lanes.names, starts, spans, own_times(starts, spans), tags, lanes.host_steps)
         for lane in lanes.threads.values()
         for starts, spans, tags in [lane.sorted()]
     ]
@@ -202,7 +202,7 @@ def _step_time(tracks: Sequence[_Track], work: dict[str, Work], *, with_prefill:
     n, total_us = 0, 0.0
     kinds: dict[str, float] = defaultdict(float)
     for track in tracks:
-        if track.steps is None:
+        if track.steps is None or not track.steps.starts:
             continue
         starts, spans, prefill = track.steps.sorted()
         chosen = prefill == int(with_prefill)
