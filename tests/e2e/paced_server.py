@@ -2,7 +2,7 @@
 
 Options, beside ``token_ms``: ``dies`` or ``hangs`` while loading; ``mute`` never answers a completion. Counted from
 the server's first request: ``stalls_at`` waits there until the file ``gate`` exists, ``dies_at`` ends the process
-in mid-answer, ``refuses_at`` answers 500 from there on. Its profiler writes a trace of a GPU into ``trace_folder``, with
+in mid-answer, ``refuses_at`` answers 500 from there on. Its profiler writes a trace of a GPU into ``trace_folder``,
 a kernel for each token; ``without_profiler`` answers 404 there.
 """
 
@@ -49,12 +49,15 @@ class PacedServer:
 
     async def stop_profile(self, _: web.Request) -> web.Response:
         tokens, self.profiled = self.profiled or [], None
+        await asyncio.to_thread(self._write_trace, tokens)
+        return web.Response()
+
+    def _write_trace(self, tokens: list[float]) -> None:
         folder = Path(self.options["trace_folder"])
         folder.mkdir(parents=True, exist_ok=True)
         kernel = {"ph": "X", "cat": "kernel", "name": "nvjet_tst_64x8", "dur": 1000.0, "args": {"device": 0}}
         events = [{**kernel, "ts": time * 1e6} for time in tokens]
         (folder / f"rank0.{self.requests}.pt.trace.json").write_text(json.dumps({"traceEvents": events}))
-        return web.Response()
 
     async def completions(self, http: web.Request) -> web.StreamResponse:
         request = await http.json()

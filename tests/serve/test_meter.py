@@ -1,7 +1,9 @@
 """GPUs are sampled by a process of its own, through a driver's library that the test compiles."""
 
 import asyncio
+import os
 import shutil
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -85,7 +87,7 @@ async def test_a_meter_that_dies_is_told(tmp_path: Path, library: str) -> None:
     async with Meter(["0"], tmp_path, 0, library=library) as meter:
         assert meter.pid is not None
         await meter.begin(0)
-        subprocess.run(["kill", "-9", str(meter.pid)], check=True)
+        os.kill(meter.pid, signal.SIGKILL)
         assert await meter.pause() == "the meter of the GPUs broke off: its process died"
 
 

@@ -4,8 +4,8 @@
 
 Standard input holds JSON lines. The first is ``{"origin_ns", "interval_seconds", "library", "devices"}``: the devices
 are indices or UUIDs as CUDA_VISIBLE_DEVICES has them, null for all. It is answered by ``{"gpus": n, "error"}``. Then
-come ``{"start": CELL, "path"}`` and ``{"pause": true}``, which is answered by ``{"samples": n, "error"}``; samples are JSON
-lines in the file at the path. The end of standard input ends the process.
+come ``{"start": CELL, "path"}`` and ``{"pause": true}``, which is answered by ``{"samples": n, "error"}``; samples are
+JSON lines in the file at the path. The end of standard input ends the process.
 
 Times are CLOCK_MONOTONIC minus the run's origin. Standard library only, run by its path: a sample of one GPU takes
 some tenths of a millisecond. Functions and their numbers: NVML API reference, nvml.h.

@@ -42,10 +42,10 @@ class Lane:
 
 @dataclass
 class Lanes:
-    """All lanes of one trace. ``steps`` are the engine's as each device ran them, ``host_steps`` as the host asked for
-    them; their tag is 1 with prefill, else 0.
+    """All lanes of one trace.
 
-    ``calls`` are those of the CUDA runtime on the host: seconds and number by name.
+    ``steps`` are the engine's as each device ran them, ``host_steps`` as the host asked for them; their tag is 1 with
+    prefill, else 0. ``calls`` are those of the CUDA runtime on the host: seconds and number by name.
     """
 
     names: list[str] = field(default_factory=list)
