@@ -154,5 +154,7 @@ def _load(cell: Cell) -> Load:
 
 
 def _say(stage: Stage, text: str) -> None:
-    stage.writer.note(text)
-    stage.listen(Notice(text))
+    """Tell, and keep, what was not told before: visits repeat."""
+    if text not in stage.writer.manifest.notes:
+        stage.writer.note(text)
+        stage.listen(Notice(text))

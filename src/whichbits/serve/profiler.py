@@ -1,5 +1,6 @@
 """Engines' profilers: where they are switched on and off, and a replica's profiler while a window is taken."""
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -33,5 +34,10 @@ async def profiling(url: str, paths: ProfilerPaths) -> AsyncIterator[None]:
         await control.command(paths.start)
         try:
             yield
-        finally:
+        except asyncio.CancelledError:
+            # The study ends here, and its server with it: nobody waits for a trace.
+            raise
+        except BaseException:
             await control.command(paths.stop)
+            raise
+        await control.command(paths.stop)
