@@ -64,7 +64,9 @@ def test_seconds_are_counted_by_cause_and_idling_is_none() -> None:
 
 
 def test_what_the_driver_does_not_tell_is_none() -> None:
-    silent = dict.fromkeys(("power_w", "energy_j", "sm_clock_mhz", "throttle_reasons", "memory_used_bytes"))
+    silent: dict[str, Any] = dict.fromkeys(
+        ("power_w", "energy_j", "sm_clock_mhz", "throttle_reasons", "memory_used_bytes")
+    )
     found = read(sample(11, **silent), sample(12, **silent))
 
     assert (found.mean_power_w, found.max_power_w, found.energy_j, found.sm_clock_share) == (None, None, None, None)

@@ -31,9 +31,9 @@ def call(name: str, start: float, us: float) -> Event:
     return {"ph": "X", "cat": "cuda_runtime", "name": name, "pid": 99, "tid": 1, "ts": start, "dur": us, "args": {}}
 
 
-def step(prefills: int, start: float, us: float, category: str = "gpu_user_annotation") -> Event:
+def step(prefills: int, start: float, us: float, category: str = "gpu_user_annotation", *, stream: int = 7) -> Event:
     name = f"execute_context_{prefills}(0)_generation_4(4)"
-    return {"ph": "X", "cat": category, "name": name, "pid": 0, "tid": 7, "ts": start, "dur": us}
+    return {"ph": "X", "cat": category, "name": name, "pid": 0, "tid": stream, "ts": start, "dur": us}
 
 
 def trace_text(events: Sequence[Event], **head: Any) -> str:

@@ -44,14 +44,14 @@ class Lane:
 class Lanes:
     """All lanes of one trace.
 
-    ``steps`` are the engine's as each device ran them, ``host_steps`` as the host asked for them; their tag is 1 with
-    prefill, else 0. ``calls`` are those of the CUDA runtime on the host: seconds and number by name.
+    ``steps`` are the engine's as each stream of each device ran them, ``host_steps`` as the host asked for
+    them; their tag is 1 with prefill, else 0. ``calls`` are those of the CUDA runtime on the host: seconds and number by name.
     """
 
     names: list[str] = field(default_factory=list)
     devices: dict[int, Lane] = field(default_factory=dict)
     threads: dict[str, Lane] = field(default_factory=dict)
-    steps: dict[int, Lane] = field(default_factory=dict)
+    steps: dict[int, dict[str, Lane]] = field(default_factory=dict)
     host_steps: Lane = field(default_factory=Lane)
     calls: dict[str, tuple[float, int]] = field(default_factory=dict)
     _numbers: dict[str, int] = field(default_factory=dict)
@@ -79,8 +79,18 @@ class Lanes:
             before = self.calls.get(name, (0.0, 0))
             self.calls[name] = (before[0] + us, before[1] + 1)
         elif category in _ANNOTATIONS and (step := _STEP.match(name) or _STEP_BEFORE_0_11.match(name)):
-            lane = self.host_steps if category == "user_annotation" else self.steps.setdefault(_device(event), Lane())
-            lane.add(start, us, int(int(step[1]) > 0))
+            self._steps_of(category, event).add(start, us, int(int(step[1]) > 0))
+
+    def _steps_of(self, category: str, event: dict[str, Any]) -> Lane:
+        if category == "user_annotation":
+            return self.host_steps
+        # A step that uses several streams is marked on each of them.
+        streams = self.steps.setdefault(_device(event), {})
+        return streams.setdefault(str(event.get("tid")), Lane())
+
+    def main_steps(self, device: int) -> Lane | None:
+        """Return the steps as the stream saw them that did most in them; None if none are marked."""
+        return max(self.steps.get(device, {}).values(), key=lambda lane: sum(lane.durations), default=None)
 
     def _number(self, name: str) -> int:
         number = self._numbers.get(name)

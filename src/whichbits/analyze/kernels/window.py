@@ -86,7 +86,7 @@ def kernel_time(paths: Iterable[Path]) -> KernelTime | None:
 
 def _device_tracks(lanes: Lanes) -> list[_Track]:
     return [
-        _Track(lanes.names, starts, spans, spans, tags, lanes.steps.get(device))
+        _Track(lanes.names, starts, spans, spans, tags, lanes.main_steps(device))
         for device, lane in sorted(lanes.devices.items())
         for starts, spans, tags in [lane.sorted()]
     ]
