@@ -1,6 +1,6 @@
 """Turns a run into its summary: every cell in numbers, arms against each other, and what follows."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from whichbits.analyze.cells import cell_summary
 from whichbits.analyze.counted import CellCounts, counted
 from whichbits.analyze.crossover import crossovers, crossovers_by_capacity
 from whichbits.analyze.findings import Observed, findings
-from whichbits.analyze.kernels.profile import read_profiles
+from whichbits.analyze.kernels.profile import Profile, read_profiles
 from whichbits.analyze.limits import arm_capacity, cell_roofline
 from whichbits.analyze.load_curves import load_unit
 from whichbits.analyze.pairing import Resampled
@@ -44,7 +44,7 @@ def summarize(run: Run) -> Summary:
     cells = _under_rooflines(_cells(run, counts, resampled, slo), described, run.manifest)
     arms = tuple(run.manifest.arms) or tuple(dict.fromkeys(cell.arm for cell in cells))
     compared = crossovers(cells, arms, resampled)
-    profiles = tuple(read_profiles(run.folder))
+    profiles = _profiles(run, arms)
     return Summary(
         schema_version=SUMMARY_VERSION,
         source=run.manifest.source,
@@ -55,7 +55,7 @@ def summarize(run: Run) -> Summary:
         arms={name: _with_capacity(arm, cells, run.manifest) for name, arm in described.items()},
         cells=cells,
         crossovers=compared,
-        findings=findings(Observed(run.manifest, cells, compared, _differences(run, counts), profiles)),
+        findings=findings(Observed(run.manifest, cells, compared, _differences(run, counts), profiles=profiles)),
         recommendation=recommendations(cells, arms, compared),
         crossovers_by_capacity=crossovers_by_capacity(cells, arms, resampled),
         slo_capacities=slo_capacities(cells, arms),
@@ -91,6 +91,16 @@ def _differences(run: Run, counts: Mapping[int, CellCounts]) -> dict[int, list[D
         if cell.cell in counts
         for page in pages(cell, run.of_cell(cell.cell), counts[cell.cell], sent_as_text=as_text)
     )
+
+
+def _profiles(run: Run, arms: Sequence[str]) -> tuple[Profile, ...]:
+    """Return the run's profiled windows in the order of its arms, from the lowest load on."""
+
+    def place(profile: Profile) -> tuple[int, float, int]:
+        arm = arms.index(profile.arm) if profile.arm in arms else len(arms)
+        return arm, profile.request_rate or 0.0, profile.concurrency or 0
+
+    return tuple(sorted(read_profiles(run.folder), key=place))
 
 
 def _under_rooflines(

@@ -25,25 +25,26 @@ _WORDS: Mapping[Kind, str] = {
 }
 
 
+_Timed = tuple[Profile, KernelTime]
+
+
 def kernel_times(observed: Observed) -> Iterator[Finding]:
-    """State, for each profiled load, where each arm's time went, and by how much that differs."""
-    by_load: dict[str, list[Profile]] = defaultdict(list)
+    """State, for each profiled load, where each arm's time went."""
+    by_load: dict[str, list[_Timed]] = defaultdict(list)
     for profile in observed.profiles:
         if profile.kernel_time is not None:
-            by_load[load_of(profile)].append(profile)
-    for load, profiles in by_load.items():
-        parts = "; ".join(_arm(profile, _shown(profiles)) for profile in profiles)
-        text = f"Under the profiler at {load}, {parts}. {_unit(profiles)}"
-        yield Finding("observed", "kernel_time", text, tuple(line for each in profiles for line in _evidence(each)))
+            by_load[load_of(profile)].append((profile, profile.kernel_time))
+    for load, timed in by_load.items():
+        kinds = _shown(timed)
+        parts = "; ".join(_arm(profile.arm, found, kinds) for profile, found in timed)
+        text = f"Under the profiler at {load}, {parts}. {_unit(timed)}"
+        yield Finding("observed", "kernel_time", text, tuple(line for each in timed for line in _evidence(*each)))
 
 
-def _arm(profile: Profile, kinds: Sequence[Kind]) -> str:
-    found = profile.kernel_time
-    if found is None:
-        return ""
+def _arm(arm: str, found: KernelTime, kinds: Sequence[Kind]) -> str:
     parts = [_kind(each) for kind in kinds if (each := found.kind(kind)) is not None]
     idle = "gaps" if found.basis == "kernels" else "outside operations"
-    return f"{profile.arm} spent {', '.join(parts)}, {idle} {found.gaps.share:.0%}"
+    return f"{arm} spent {', '.join(parts)}, {idle} {found.gaps.share:.0%}"
 
 
 def _kind(found: KindTime) -> str:
@@ -51,30 +52,23 @@ def _kind(found: KindTime) -> str:
     return f"{_WORDS.get(found.kind, found.kind)} {found.share:.0%}{mainly}"
 
 
-def _shown(profiles: Sequence[Profile]) -> list[Kind]:
-    """Return the kinds that matter in some arm, in the order of their largest share."""
+def _shown(timed: Sequence[_Timed]) -> list[Kind]:
+    """Return the kinds that matter in some arm, in the order of their largest share; the first in any case."""
     largest: dict[Kind, float] = defaultdict(float)
-    for time in _times(profiles):
-        for kind in time.kinds:
+    for _, found in timed:
+        for kind in found.kinds:
             largest[kind.kind] = max(largest[kind.kind], kind.share)
     ranked = sorted(largest, key=lambda kind: -largest[kind])
-    return [kind for kind in ranked[:_FEW] if largest[kind] >= SMALLEST_SHARE or kind == ranked[0]]
+    return ranked[:1] + [kind for kind in ranked[1:_FEW] if largest[kind] >= SMALLEST_SHARE]
 
 
-def _times(profiles: Sequence[Profile]) -> list[KernelTime]:
-    return [each.kernel_time for each in profiles if each.kernel_time is not None]
-
-
-def _unit(profiles: Sequence[Profile]) -> str:
-    if any(time.basis == "operations" for time in _times(profiles)):
+def _unit(timed: Sequence[_Timed]) -> str:
+    if any(found.basis == "operations" for _, found in timed):
         return "Shares are of the model thread's time on the processor, in operations rather than kernels."
     return "Shares are of the GPUs' time from the first kernel to the last; the profiler itself adds to the gaps."
 
 
-def _evidence(profile: Profile) -> Iterator[str]:
-    found = profile.kernel_time
-    if found is None:
-        return
+def _evidence(profile: Profile, found: KernelTime) -> Iterator[str]:
     parts = [f"{kind.kind} {kind.ms:.1f} ms" for kind in found.kinds[:_FEW]]
     yield f"{profile.arm} at {load_of(profile)}: window {found.window_ms:.0f} ms, {', '.join(parts)}"
     yield from profile.traces

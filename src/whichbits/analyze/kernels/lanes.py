@@ -45,7 +45,8 @@ class Lanes:
     """All lanes of one trace.
 
     ``steps`` are the engine's as each stream of each device ran them, ``host_steps`` as the host asked for
-    them; their tag is 1 with prefill, else 0. ``calls`` are those of the CUDA runtime on the host: seconds and number by name.
+    them; their tag is 1 with prefill, else 0. ``calls`` are those of the CUDA runtime on the host: microseconds and
+    number by name.
     """
 
     names: list[str] = field(default_factory=list)
