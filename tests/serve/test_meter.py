@@ -2,31 +2,23 @@
 
 import asyncio
 import os
-import shutil
 import signal
-import subprocess
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.hardware.fake_nvml import compile_nvml
 from whichbits.record.schema import ArmRecord, Fact, ReplicaRecord
 from whichbits.record.telemetry import SCHEMA, read_telemetry
 from whichbits.serve.meter import Meter, metered_devices
 from whichbits.study.arm import Arm
 
-SOURCE = Path(__file__).parents[1] / "hardware" / "fake_nvml.c"
-
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> str:
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("no C compiler")
-    path = tmp_path_factory.mktemp("nvml") / "libfake.so"
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", str(path), str(SOURCE)], check=True)
-    return str(path)
+    return str(compile_nvml(tmp_path_factory.mktemp("nvml")))
 
 
 async def sampled(folder: Path, library: str, *devices: str) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ runs/2026-11-29T1404-NAME/
   scrapes/ARM-REPLICA.during.jsonl.gz   those during cells, which the watch writes by itself
   telemetry/0007.jsonl    samples of the GPUs in one cell, which the meter writes, until the run ends
   telemetry.parquet       all of them, once it has
+  profiles/ARM-LOAD.json  a profiled window, its traces beside it
 """
 
 from collections.abc import Sequence
