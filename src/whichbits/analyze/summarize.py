@@ -42,6 +42,7 @@ def summarize(run: Run) -> Summary:
     cells = _under_rooflines(_cells(run, counts, resampled, slo), described, run.manifest)
     arms = tuple(run.manifest.arms) or tuple(dict.fromkeys(cell.arm for cell in cells))
     compared = crossovers(cells, arms, resampled)
+    known = {name: _with_capacity(arm, cells, run.manifest) for name, arm in described.items()}
     return Summary(
         schema_version=SUMMARY_VERSION,
         source=run.manifest.source,
@@ -49,10 +50,10 @@ def summarize(run: Run) -> Summary:
         run=run.folder.resolve().name,
         interrupted=run.interrupted,
         load_unit=load_unit(cells),
-        arms={name: _with_capacity(arm, cells, run.manifest) for name, arm in described.items()},
+        arms=known,
         cells=cells,
         crossovers=compared,
-        findings=findings(Observed(run.manifest, cells, compared, _differences(run, counts))),
+        findings=findings(Observed(run.manifest, cells, compared, _differences(run, counts), known)),
         recommendation=recommendations(cells, arms, compared),
         crossovers_by_capacity=crossovers_by_capacity(cells, arms, resampled),
         slo_capacities=slo_capacities(cells, arms),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from whichbits.analyze.capacity import Capacity
+from whichbits.analyze.cold_start import ColdStart
 from whichbits.analyze.itl_modes import ItlModes
 from whichbits.analyze.prefill_steps import PrefillSteps
 from whichbits.analyze.roofline import Roofline
@@ -72,6 +73,32 @@ class EngineLevel:
     peak: float
     mean: float
     n: int
+
+
+@dataclass(frozen=True)
+class LatencySplit:
+    """Where a request's time goes, as means in ms; what either side does not say is None.
+
+    The engines' stages lie one after another: ``queue`` until a request is scheduled, ``prefill`` until its first
+    token, ``decode`` until its last. ``before_send`` is the client's wait for a free slot (scheduled to sent);
+    ``outside`` is what remains of the client's TTFT: network, HTTP, tokenising, and the way back of the first token.
+    """
+
+    before_send: float | None
+    queue: float | None
+    prefill: float | None
+    decode: float | None
+    outside: float | None
+    queue_share_of_ttft: float | None
+    """Queue / (queue + prefill), both by the engines."""
+
+
+@dataclass(frozen=True)
+class TtftByCache:
+    """TTFT of requests at least half of whose prompt came from the prefix cache, and of the others, in ms."""
+
+    hits: Distribution
+    misses: Distribution
 
 
 @dataclass(frozen=True)
@@ -148,6 +175,9 @@ class CellSummary:
     itl_modes: ItlModes | None = None
     prefill_steps: PrefillSteps | None = None
     roofline: Roofline | None = None
+    latency_split: LatencySplit | None = None
+    ttft_by_cache: TtftByCache | None = None
+    """None where requests do not tell how much of their prompt was cached."""
 
 
 @dataclass(frozen=True)
@@ -209,6 +239,8 @@ class Finding:
     code: str
     text: str
     evidence: tuple[str, ...] = ()
+    settled_by: str | None = None
+    """The measurement that would settle an interpretation, or what is unresolved."""
 
 
 @dataclass(frozen=True)
@@ -227,6 +259,7 @@ class ArmSummary:
     init_seconds: float | None
     facts: dict[str, Any] = field(default_factory=dict)
     capacity: Capacity | None = None
+    cold_start: ColdStart | None = None
 
 
 @dataclass(frozen=True)

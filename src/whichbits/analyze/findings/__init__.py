@@ -5,14 +5,34 @@ from whichbits.analyze.findings.books import explained_books, other_traffic, unb
 from whichbits.analyze.findings.cache import not_cold, unexpected_hits, unknown_cache, unverified_resets
 from whichbits.analyze.findings.client import busy_machine, client_limits
 from whichbits.analyze.findings.crossings import crossings, tails, without_interval
+from whichbits.analyze.findings.kernels import legacy_kernel, slow_path_in_log, weight_only_fallback
+from whichbits.analyze.findings.load import batch_cap, kv_starved, larger_cache_unused, saturated
+from whichbits.analyze.findings.measurement import (
+    drain_dominated,
+    lengths_not_forced,
+    median_based_batch,
+    peak_above_cap,
+    short_outputs,
+)
 from whichbits.analyze.findings.observed import Check, Observed
+from whichbits.analyze.findings.phases import (
+    latency_split,
+    median_far_from_mean,
+    prefill_bound,
+    ttft_mixes_hits,
+    ttft_of_hits,
+    two_kinds_of_steps,
+)
+from whichbits.analyze.findings.room import prefix_working_set, worst_case_concurrency
+from whichbits.analyze.findings.settings import activation_types_differ, eager, settings_differ, starts_apart
+from whichbits.analyze.findings.steps import gain_by_bytes, left_over, little_to_save, tensor_parallel
 from whichbits.analyze.findings.work import failures, thin_tails, unequal_work, unfinished
 from whichbits.analyze.summary import Finding
 
 __all__ = ["CHECKS", "Check", "Observed", "findings"]
 
 CHECKS: tuple[Check, ...] = (
-    # What touches every number comes first, the crossings after it, what no data of this run can settle last.
+    # The most important first: what touches every number, then the crossings and their causes.
     unfinished,
     failures,
     unbalanced_books,
@@ -24,11 +44,43 @@ CHECKS: tuple[Check, ...] = (
     unexpected_hits,
     client_limits,
     busy_machine,
+    lengths_not_forced,
+    short_outputs,
+    # Is an arm what people take it for?
     idle_activation_quantization,
+    legacy_kernel,
+    weight_only_fallback,
+    slow_path_in_log,
+    settings_differ,
+    activation_types_differ,
+    # Who leads where.
     crossings,
     tails,
+    # Why: what sets the pace first, then what a step is made of.
+    saturated,
+    kv_starved,
+    batch_cap,
+    prefill_bound,
+    prefix_working_set,
+    larger_cache_unused,
+    worst_case_concurrency,
+    gain_by_bytes,
+    left_over,
+    tensor_parallel,
+    little_to_save,
+    eager,
+    two_kinds_of_steps,
+    latency_split,
+    ttft_of_hits,
+    # How far single numbers carry.
+    drain_dominated,
+    median_based_batch,
+    peak_above_cap,
     thin_tails,
     without_interval,
+    median_far_from_mean,
+    ttft_mixes_hits,
+    starts_apart,
     unknown_cache,
 )
 

@@ -1,0 +1,69 @@
+"""What the KV cache's size does and does not mean: the log's maximum concurrency, and the prefixes in use."""
+
+from collections.abc import Iterator
+
+from whichbits.analyze.capacity import Capacity
+from whichbits.analyze.findings.observed import Observed, listed
+from whichbits.analyze.summary import Finding
+
+
+def worst_case_concurrency(observed: Observed) -> Iterator[Finding]:
+    """Say that the log's maximum concurrency is no limit for this traffic, where the load is beyond it."""
+    beyond = {
+        arm: (room.worst_case_requests, room.requests_that_fit)
+        for arm, room in _rooms(observed).items()
+        if room.worst_case_requests and room.requests_that_fit and room.offered
+        if room.worst_case_requests < room.offered < room.requests_that_fit
+    }
+    if beyond:
+        told = listed(f"{worst:.1f} for {arm}, where {fit:.0f} fit" for arm, (worst, fit) in beyond.items())
+        text = (
+            f"The log's maximum concurrency is no limit here: it is {told}. It supposes that every request has "
+            f"max_model_len tokens; the KV cache is taken block by block, as tokens come."
+        )
+        lines = tuple(
+            f"{arm}: {room.kv_cache_tokens:,} KV tokens / {room.tokens_per_request:.0f} tokens a request"
+            for arm, room in _rooms(observed).items()
+            if arm in beyond
+        )
+        yield Finding("observed", "worst_case_concurrency", text, lines)
+
+
+def prefix_working_set(observed: Observed) -> Iterator[Finding]:
+    """Say that shared prefixes do not stay in a cache that holds all running requests with ease."""
+    short = {arm: room for arm, room in _rooms(observed).items() if _evicts(room)}
+    if short:
+        shares = listed(f"{room.prefix_working_set_share:.2f} times {arm}'s" for arm, room in short.items())
+        tokens = max(room.prefix_working_set_tokens or 0 for room in short.values())
+        text = (
+            f"The KV cache has room for all running requests and not for all shared prefixes: those are {tokens:,} "
+            f"tokens for each replica, {shares} cache. Prefixes evict each other before they are used again, so the "
+            f"cache's size does decide here: through the hit rate, and by it through prefill.{_rates(observed)}"
+        )
+        lines = tuple(
+            f"{arm}: {room.prefix_working_set_tokens:,} / {room.kv_cache_tokens:,} tokens; "
+            f"requests that fit {room.requests_that_fit:.1f}, asked {room.offered:g}"
+            for arm, room in short.items()
+        )
+        settled = "the same traffic with fewer prefixes, or routed so that each prefix has one replica (`prefix_hash`)"
+        yield Finding("observed", "prefix_working_set", text, lines, settled)
+
+
+def _rooms(observed: Observed) -> dict[str, Capacity]:
+    return {arm.arm: arm.capacity for arm in observed.arms.values() if arm.capacity is not None}
+
+
+def _evicts(room: Capacity) -> bool:
+    roomy = room.requests_that_fit is not None and room.offered is not None and room.requests_that_fit > room.offered
+    return roomy and (room.prefix_working_set_share or 0) > 1
+
+
+def _rates(observed: Observed) -> str:
+    rates: dict[str, list[float]] = {}
+    for cell in observed.done:
+        if cell.prefix_hit_rate is not None:
+            rates.setdefault(cell.arm, []).append(cell.prefix_hit_rate)
+    if not rates:
+        return ""
+    told = listed(f"{arm} {sum(values) / len(values):.1%}" for arm, values in rates.items())
+    return f" Measured hit rates: {told}."
