@@ -1,0 +1,144 @@
+"""The answer by regime: low load, high load under a latency SLO, high load for throughput."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from whichbits.analyze.answer_scope import holds_for, not_known, would_flip
+from whichbits.analyze.load_curves import MARGIN, METRICS, curves, load_unit, load_words, paired
+from whichbits.analyze.summary import (
+    Answer,
+    ArmSummary,
+    CellSummary,
+    Crossover,
+    Finding,
+    Metric,
+    Regime,
+    SloCapacity,
+)
+from whichbits.record.schema import Manifest
+
+_Name = Literal["low_load", "high_load_latency", "high_load_throughput"]
+_TPOT: tuple[Metric, ...] = ("tpot_ms.p99", "tpot_ms.p90", "tpot_ms.p50")
+_TTFT: tuple[Metric, ...] = ("ttft_ms.p99", "ttft_ms.p90", "ttft_ms.p50")
+_UNITS = {"concurrency": "concurrent requests", "request_rate": "requests/s"}
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What an answer is read from."""
+
+    manifest: Manifest
+    arms: Mapping[str, ArmSummary]
+    cells: Sequence[CellSummary]
+    crossovers: Sequence[Crossover]
+    findings: Sequence[Finding] = ()
+    slo_capacities: Sequence[SloCapacity] = field(default_factory=tuple)
+
+
+def answer(compared: Compared) -> Answer | None:
+    """Answer by regime; None if fewer than two arms can be compared by anything."""
+    regimes = (_low_load(compared), _under_slo(compared), _for_throughput(compared))
+    if all(regime.metric is None and regime.arm is None for regime in regimes):
+        return None
+    return Answer(
+        regimes=regimes,
+        holds_for=holds_for(compared.manifest, compared.arms, compared.cells),
+        would_flip=would_flip(regimes, compared.crossovers, compared.findings, compared.arms),
+        not_known=not_known(compared.findings),
+    )
+
+
+def _low_load(compared: Compared) -> Regime:
+    return _judged(compared, "low_load", "tpot_ms.p50", lowest=True) or _nothing("low_load")
+
+
+def _for_throughput(compared: Compared) -> Regime:
+    name: _Name = "high_load_throughput"
+    return _judged(compared, name, "output_tokens_per_s") or _nothing(name)
+
+
+def _under_slo(compared: Compared) -> Regime:
+    """Go by the load that holds the study's SLO; without one by the highest percentiles that are no handful."""
+    name: _Name = "high_load_latency"
+    if len(compared.slo_capacities) > 1:
+        return _by_slo(compared.slo_capacities, _UNITS[load_unit(compared.cells)])
+    pace, start = (_first_judged(compared, name, metrics) for metrics in (_TPOT, _TTFT))
+    if pace is None or start is None:
+        return pace or start or _nothing(name)
+    if pace.arm == start.arm or pace.arm in start.level_with:
+        return pace
+    if start.arm in pace.level_with:
+        return start
+    text = f"It depends on the SLO, of which the study has none: {pace.text}; {start.text}."
+    return Regime(name, None, text, pace.metric, pace.load)
+
+
+def _by_slo(capacities: Sequence[SloCapacity], unit: str) -> Regime:
+    best, after = capacities[0], capacities[1]
+    if best.load is None:
+        text = f"No arm holds the SLO for {best.share:.0%} of its requests even at the lowest load."
+        return Regime("high_load_latency", None, text, "slo_share")
+    level = tuple(each.arm for each in capacities[1:] if _may_hold(each, best))
+    held = f"{best.arm} holds the SLO for {best.share:.0%} of its requests up to {load_words(best.load)} {unit}"
+    beyond = " (the highest load measured)" if best.beyond else ""
+    next_load = "not even the lowest load" if after.load is None else load_words(after.load)
+    lead = None if after.load is None else best.load / after.load - 1
+    text = f"{held}{beyond}, {after.arm} up to {next_load}{_level_words(level)}"
+    return Regime("high_load_latency", best.arm, text, "slo_share", best.load, level, after.arm, lead)
+
+
+def _may_hold(other: SloCapacity, best: SloCapacity) -> bool:
+    """Say whether intervals allow that the other arm holds as much."""
+    most = math.inf if other.high is None else other.high
+    return other.load is not None and most >= (best.low or 0.0) and (other.beyond or most >= (best.load or 0.0))
+
+
+def _first_judged(compared: Compared, name: _Name, metrics: Sequence[Metric]) -> Regime | None:
+    found = (_judged(compared, name, metric) for metric in metrics)
+    return next((regime for regime in found if regime is not None), None)
+
+
+def _judged(compared: Compared, name: _Name, metric: Metric, *, lowest: bool = False) -> Regime | None:
+    """Rank the arms by a metric at the lowest or highest load that all share; None if fewer than two have it."""
+    unit = load_unit(compared.cells)
+    found = curves(compared.cells, metric, unit)
+    arms = [arm for arm in compared.arms if arm in found]
+    if len(arms) < 2:
+        return None
+    loads, logs = paired([found[arm] for arm in arms])
+    if not loads.size:
+        return None
+    at = 0 if lowest else loads.size - 1
+    better = METRICS[metric].lower_is_better
+    ranked = sorted(range(len(arms)), key=lambda arm: float(logs[arm, at]) * (1 if better else -1))
+    best, after = arms[ranked[0]], arms[ranked[1]]
+    lead = math.exp(abs(float(logs[ranked[0], at] - logs[ranked[1], at]))) - 1
+    load = float(loads[at])
+    level = tuple(arm for arm in arms if arm != best and _level(compared.crossovers, (best, arm), metric, load))
+    value = math.exp(float(logs[ranked[0], at]))
+    text = (
+        f"{best}: {METRICS[metric].name} {value:.4g} at {load_words(load)} {_UNITS[unit]}, "
+        f"{lead:.0%} ahead of {after}{_level_words(level)}"
+    )
+    return Regime(name, best, text, metric, load, level, after, lead)
+
+
+def _level(crossovers: Sequence[Crossover], pair: tuple[str, str], metric: Metric, load: float) -> bool:
+    """Say whether an interval allows that two arms are equal, or they are within the margin of each other."""
+    for each in crossovers:
+        if set(each.arms) == set(pair) and each.metric == metric and load in each.loads:
+            at = each.loads.index(load)
+            near = abs(math.log(each.ratios[at])) <= math.log1p(MARGIN)
+            low, high = each.ratio_intervals[at] if each.ratio_intervals else (each.ratios[at],) * 2
+            return near or low <= 1 <= high
+    return False
+
+
+def _level_words(level: Sequence[str]) -> str:
+    return f"; not told apart from {', '.join(level)}" if level else ""
+
+
+def _nothing(name: _Name) -> Regime:
+    return Regime(name, None, "Not known: no two arms have a usable cell at a common load.")
