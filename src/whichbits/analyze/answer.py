@@ -22,6 +22,7 @@ from whichbits.record.schema import Manifest
 _Name = Literal["low_load", "high_load_latency", "high_load_throughput"]
 _TPOT: tuple[Metric, ...] = ("tpot_ms.p99", "tpot_ms.p90", "tpot_ms.p50")
 _TTFT: tuple[Metric, ...] = ("ttft_ms.p99", "ttft_ms.p90", "ttft_ms.p50")
+HANDFUL = 4
 _UNITS = {"concurrency": "concurrent requests", "request_rate": "requests/s"}
 
 
@@ -51,7 +52,7 @@ def answer(compared: Compared) -> Answer | None:
 
 
 def _low_load(compared: Compared) -> Regime:
-    return _judged(compared, "low_load", "tpot_ms.p50", lowest=True) or _nothing("low_load")
+    return _first_judged(compared, "low_load", ("tpot_ms.p50", "tpot_ms.mean")) or _nothing("low_load")
 
 
 def _for_throughput(compared: Compared) -> Regime:
@@ -100,15 +101,19 @@ def _first_judged(compared: Compared, name: _Name, metrics: Sequence[Metric]) ->
     return next((regime for regime in found if regime is not None), None)
 
 
-def _judged(compared: Compared, name: _Name, metric: Metric, *, lowest: bool = False) -> Regime | None:
-    """Rank the arms by a metric at the lowest or highest load that all share; None if fewer than two have it."""
+def _judged(compared: Compared, name: _Name, metric: Metric) -> Regime | None:
+    """Rank the arms by a metric at the lowest or highest load that all share; None if fewer than two have it.
+
+    A single load is low if it is a handful of streams, else high: it cannot be both.
+    """
     unit = load_unit(compared.cells)
     found = curves(compared.cells, metric, unit)
     arms = [arm for arm in compared.arms if arm in found]
     if len(arms) < 2:
         return None
     loads, logs = paired([found[arm] for arm in arms])
-    if not loads.size:
+    lowest = name == "low_load"
+    if not loads.size or (loads.size == 1 and lowest != (unit == "concurrency" and loads[0] <= HANDFUL)):
         return None
     at = 0 if lowest else loads.size - 1
     better = METRICS[metric].lower_is_better
@@ -141,4 +146,4 @@ def _level_words(level: Sequence[str]) -> str:
 
 
 def _nothing(name: _Name) -> Regime:
-    return Regime(name, None, "Not known: no two arms have a usable cell at a common load.")
+    return Regime(name, None, "Not known: no two arms have a usable cell at such a load.")

@@ -57,7 +57,10 @@ def would_flip(
 def not_known(findings: Sequence[Finding]) -> tuple[str, ...]:
     """Return what is unresolved with what would settle it; what fewer bits cost in answers comes first."""
     unresolved = [finding for finding in findings if finding.kind != "observed" and finding.settled_by]
-    settled = (f"{finding.code}: {finding.settled_by}" for finding in unresolved)
+    by_measurement: dict[str, dict[str, None]] = {}
+    for finding in unresolved:
+        by_measurement.setdefault(finding.settled_by or "", {})[finding.code] = None
+    settled = (f"{', '.join(codes)}: {measurement}" for measurement, codes in by_measurement.items())
     return ("what fewer bits cost in answers: measure quality beside speed", *settled)
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from tests.analyze.make_observed import arm, cell, found, level, observed, room, split
-from whichbits.analyze.findings.load import batch_cap, kv_starved, larger_cache_unused, saturated
+from whichbits.analyze.findings.load import batch_cap, kv_starved, larger_cache_unused, rate_not_reached, saturated
 from whichbits.analyze.summary import ArmSummary
 
 
@@ -22,6 +22,18 @@ def test_a_short_queue_or_an_unknown_one_is_none() -> None:
     unseen = cell(latency_split=None, requests_waiting=level(31))
 
     assert not found(saturated, observed([arm()], [short, never, unseen, cell()]))
+
+
+def test_a_rate_that_is_not_served_is_named() -> None:
+    behind = cell(load=32, request_rate=10.0, requests_per_s=5.61)
+
+    (finding,) = found(rate_not_reached, observed([arm()], [behind]))
+
+    assert finding.evidence[1].endswith("5.61 of 10 requests/s")
+    served = cell(load=32, request_rate=10.0, requests_per_s=9.2)
+    assert not found(
+        rate_not_reached, observed([arm()], [served, cell(request_rate=10.0, requests_per_s=None), cell()])
+    )
 
 
 def test_a_full_cache_is_seen_by_preemptions_or_by_use_with_a_queue() -> None:

@@ -4,9 +4,10 @@ from whichbits.analyze.findings.arms import idle_activation_quantization
 from whichbits.analyze.findings.books import explained_books, other_traffic, unbalanced_books
 from whichbits.analyze.findings.cache import not_cold, unexpected_hits, unknown_cache, unverified_resets
 from whichbits.analyze.findings.client import busy_machine, client_limits
+from whichbits.analyze.findings.contradictions import throughput_against_latency
 from whichbits.analyze.findings.crossings import crossings, tails, without_interval
 from whichbits.analyze.findings.kernels import legacy_kernel, slow_path_in_log, weight_only_fallback
-from whichbits.analyze.findings.load import batch_cap, kv_starved, larger_cache_unused, saturated
+from whichbits.analyze.findings.load import batch_cap, kv_starved, larger_cache_unused, rate_not_reached, saturated
 from whichbits.analyze.findings.measurement import (
     drain_dominated,
     lengths_not_forced,
@@ -15,6 +16,7 @@ from whichbits.analyze.findings.measurement import (
     short_outputs,
 )
 from whichbits.analyze.findings.observed import Check, Observed
+from whichbits.analyze.findings.pace import computed_prompts, loaded_not_read
 from whichbits.analyze.findings.phases import (
     latency_split,
     median_far_from_mean,
@@ -57,14 +59,17 @@ CHECKS: tuple[Check, ...] = (
     crossings,
     tails,
     # Why: what sets the pace first, then what a step is made of.
+    rate_not_reached,
     saturated,
     kv_starved,
     batch_cap,
     prefill_bound,
+    computed_prompts,
     prefix_working_set,
     larger_cache_unused,
     worst_case_concurrency,
     gain_by_bytes,
+    loaded_not_read,
     left_over,
     tensor_parallel,
     little_to_save,
@@ -73,6 +78,7 @@ CHECKS: tuple[Check, ...] = (
     latency_split,
     ttft_of_hits,
     # How far single numbers carry.
+    throughput_against_latency,
     drain_dominated,
     median_based_batch,
     peak_above_cap,

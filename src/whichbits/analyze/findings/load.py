@@ -6,6 +6,7 @@ from whichbits.analyze.findings.observed import Observed, each, listed, number, 
 from whichbits.analyze.summary import CellSummary, Finding
 
 QUEUED_SHARE = 0.5
+SERVED_SHARE = 0.8
 FULL = 0.95
 POOLS_APART = 1.05
 BATCHES_APART = 1.1
@@ -16,7 +17,7 @@ def saturated(observed: Observed) -> Iterator[Finding]:
     full = [cell for cell in observed.done if _waits(cell) and (_queue_share(cell) or 0) > QUEUED_SHARE]
     if full:
         text = (
-            f"More is asked than is served at {places(full)}: requests wait in the engine for longer than their "
+            f"More is asked than is served in {places(full)}: requests wait in the engine for longer than their "
             f"prefill takes, so TTFT there is a queue's length, not an arm's speed, and grows with the length of the "
             f"cell. An arm that is slightly slower looks far worse in TTFT."
         )
@@ -27,12 +28,26 @@ def saturated(observed: Observed) -> Iterator[Finding]:
         yield Finding("interpretation", "saturated", text, lines, settled)
 
 
+def rate_not_reached(observed: Observed) -> Iterator[Finding]:
+    """Name cells that were to send at a rate which the arm could not serve."""
+    behind = [cell for cell in observed.done if _is_behind(cell)]
+    if behind:
+        text = (
+            f"Requests came faster than they were served in {places(behind)}. Without a cap a queue grows for as long "
+            f"as the cell lasts; with one, the loop is closed by the cap and the rate means nothing. Tools that time "
+            f"from the send leave the wait before it out of TTFT."
+        )
+        lines = each(behind, lambda cell: f"{number(cell.requests_per_s or 0)} of {cell.request_rate:g} requests/s")
+        settled = "rates that each arm can serve, with TTFT from the scheduled time"
+        yield Finding("observed", "rate_not_reached", text, lines, settled)
+
+
 def kv_starved(observed: Observed) -> Iterator[Finding]:
     """Name cells in which the KV cache was full."""
     short = [cell for cell in observed.done if _is_starved(cell)]
     if short:
         text = (
-            f"The KV cache was full at {places(short)}: requests were preempted and computed again, or waited for "
+            f"The KV cache was full in {places(short)}: requests were preempted and computed again, or waited for "
             f"room. There an arm with smaller weights wins by the room that they leave, whatever its kernels do."
         )
         lines = each(short, _starved_words)
@@ -45,7 +60,7 @@ def batch_cap(observed: Observed) -> Iterator[Finding]:
     capped = [cell for cell in observed.done if _is_capped(observed, cell) and not _is_starved(cell)]
     if capped:
         text = (
-            f"max_num_seqs is the limit at {places(capped)}: that many requests run, the others wait. More room for "
+            f"max_num_seqs is the limit in {places(capped)}: that many requests run, the others wait. More room for "
             f"the KV cache, which fewer bits leave, cannot make these batches larger."
         )
         lines = each(
@@ -71,8 +86,8 @@ def larger_cache_unused(observed: Observed) -> Iterator[Finding]:
         held = listed(f"{arm} holds {fit:.0f}" for arm, fit in fits.items())
         text = (
             f"No arm was short of KV cache: {held} requests of this traffic on average, and at most {max(offered):g} "
-            f"are asked of a replica. The larger cache of an arm held nothing that the smaller would not have "
-            f"held.{_batches(observed)}"
+            f"are asked of a replica. The larger cache of an arm let no more requests run at once than the "
+            f"smaller.{_batches(observed)}"
         )
         lines = tuple(
             f"{arm}: {room.kv_cache_tokens:,} tokens / {room.tokens_per_request:.0f} tokens a request = {fits[arm]:.1f}"
@@ -90,6 +105,12 @@ def _batches(observed: Observed) -> str:
         return ""
     told = listed(f"{arm} {batch:.1f}" for arm, batch in known.items())
     return f" That mean batches at the highest load differ ({told}) has another cause than room."
+
+
+def _is_behind(cell: CellSummary) -> bool:
+    # A cell also lasts until its last answer: short ones lose a tenth to that alone.
+    served = cell.requests_per_s
+    return cell.request_rate is not None and served is not None and served < SERVED_SHARE * cell.request_rate
 
 
 def _waits(cell: CellSummary) -> bool:

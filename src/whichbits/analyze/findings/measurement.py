@@ -19,7 +19,7 @@ def drain_dominated(observed: Observed) -> Iterator[Finding]:
     drained = [cell for cell in observed.done if _is_drained(cell)]
     if drained:
         text = (
-            f"Throughput holds a drain at {places(drained)}: there are so few requests for the concurrency that much "
+            f"Throughput holds a drain in {places(drained)}: there are so few requests for the concurrency that much "
             f"of the cell passes with fewer in flight than it is named after. It depends on the longest answers and "
             f"the order of sends as much as on the arm; so does a mean batch computed from it."
         )
@@ -32,7 +32,7 @@ def median_based_batch(observed: Observed) -> Iterator[Finding]:
     skewed = [cell for cell in observed.done if _is_skewed(cell)]
     if skewed:
         text = (
-            f"The mean batch is throughput x median TPOT, which is Little's law only where TPOT has one value. At "
+            f"The mean batch is throughput x median TPOT, which is Little's law only where TPOT has one value. In "
             f"{places(skewed)} it has not: the mean or the tail lies far from the median, so that a difference between "
             f"arms in this figure may be one of skew, not of batch."
         )
@@ -45,7 +45,7 @@ def short_outputs(observed: Observed) -> Iterator[Finding]:
     short = [cell for cell in observed.done if _is_short(cell)]
     if short:
         text = (
-            f"Answers are too short for TPOT at {places(short)}: it averages a handful of gaps, in which one step "
+            f"Answers are too short for TPOT in {places(short)}: it averages a handful of gaps, in which one step "
             f"with a neighbour's prefill decides. It measures prefill there, not decoding."
         )
         settled = "the same prompts with answers of 64 tokens or more"
@@ -57,7 +57,7 @@ def peak_above_cap(observed: Observed) -> Iterator[Finding]:
     above = [cell for cell in observed.done if (cell.peak_concurrency or 0) > (cell.concurrency or 10**9)]
     if above and observed.manifest.source == "imported":
         text = (
-            f"The peak concurrency is above the cap at {places(above)}: the other tool counts requests that touch the "
+            f"The peak concurrency is above the cap in {places(above)}: the other tool counts requests that touch the "
             f"same second, not requests at once. Those that follow each other within a second count together, the "
             f"more the shorter they are."
         )
@@ -85,7 +85,7 @@ def _waves(cell: CellSummary) -> float | None:
 
 def _is_drained(cell: CellSummary) -> bool:
     waves, whole, steady = _waves(cell), cell.output_tokens_per_s, cell.steady_output_tokens_per_s
-    if waves is None or (cell.concurrency or 0) < 2 or whole is None:
+    if waves is None or not cell.requests or (cell.concurrency or 0) < 2 or whole is None:
         return False
     if steady is not None:
         return steady > (1 + DRAINED) * whole

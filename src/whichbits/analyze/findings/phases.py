@@ -20,11 +20,11 @@ Kind = Literal["interpretation", "unresolved"]
 
 def prefill_bound(observed: Observed) -> Iterator[Finding]:
     """Name cells whose time goes into prefill, where fewer bits of weights save little."""
-    bound = {cell.cell: (cell, words) for cell in observed.done if (words := _prefill_words(cell))}
+    bound = {cell.cell: (cell, words) for cell in observed.done if (words := prefill_words(cell))}
     if bound:
         cells = [cell for cell, _ in bound.values()]
         text = (
-            f"Prefill sets the pace at {places(cells)}. It multiplies whole prompts, so it is limited by FLOP/s and "
+            f"Prefill sets the pace in {places(cells)}. It multiplies whole prompts, so it is limited by FLOP/s and "
             f"not by the bytes of weights: formats that only store weights in fewer bits (W4A16) save nothing there "
             f"and pay for unpacking; formats that compute in 8 bits can gain."
         )
@@ -48,7 +48,7 @@ def two_kinds_of_steps(observed: Observed) -> Iterator[Finding]:
     if split:
         shown = max(split, key=lambda cell: cell.itl_modes.long_time_share or 0 if cell.itl_modes else 0)
         text = (
-            f"There are two kinds of steps at {places(split)}, most so in {shown.arm} at {load_of(shown)}: "
+            f"There are two kinds of steps in {places(split)}, most so in {shown.arm} at {load_of(shown)}: "
             f"{_modes(shown)}. The median shows one kind, and jumps to the other when their shares pass a half; the "
             f"mean lies between, where hardly any step is. Compare shares and lengths, not medians of ITL.{_why(shown)}"
         )
@@ -63,7 +63,7 @@ def median_far_from_mean(observed: Observed) -> Iterator[Finding]:
     odd = [cell for cell in observed.done if cell.itl_modes is None and _far(cell.itl_ms)]
     if odd:
         text = (
-            f"The mean ITL is far above the median at {places(odd)}, which one kind of steps does not give. Most "
+            f"The mean ITL is far above the median in {places(odd)}, which one kind of steps does not give. Most "
             f"likely steps with and without a neighbour's prefill are pooled; only the gaps themselves would show it. "
             f"An arm with its median on the other kind can be just as fast."
         )
@@ -78,7 +78,7 @@ def ttft_of_hits(observed: Observed) -> Iterator[Finding]:
     apart = [cell for cell in observed.done if _hits_apart(cell)]
     if apart:
         text = (
-            f"TTFT holds two populations at {places(apart)}: prompts found in the prefix cache and prompts computed. "
+            f"TTFT holds two populations in {places(apart)}: prompts found in the prefix cache and prompts computed. "
             f"Its median moves with the hit rate; compare arms within each."
         )
         yield Finding("observed", "ttft_of_hits", text, each(apart, _hit_words))
@@ -89,7 +89,7 @@ def ttft_mixes_hits(observed: Observed) -> Iterator[Finding]:
     mixed = [cell for cell in observed.done if cell.ttft_by_cache is None and _partly(cell.prefix_hit_rate)]
     if mixed:
         text = (
-            f"Part of the prompts came from the prefix cache at {places(mixed)}, and requests do not say which: TTFT "
+            f"Part of the prompts came from the prefix cache in {places(mixed)}, and requests do not say which: TTFT "
             f"pools hits and misses, and its percentiles depend on their shares."
         )
         lines = each(mixed, lambda cell: f"prefix hit rate {cell.prefix_hit_rate or 0:.1%}")
@@ -97,7 +97,7 @@ def ttft_mixes_hits(observed: Observed) -> Iterator[Finding]:
         yield Finding("unresolved", "ttft_mixes_hits", text, lines, settled)
 
 
-def _prefill_words(cell: CellSummary) -> str | None:
+def prefill_words(cell: CellSummary) -> str | None:
     """Return why prefill sets a cell's pace: by the engines' clocks, by the gaps, or by the traffic."""
     split = cell.latency_split
     if split is not None and split.prefill is not None and split.decode is not None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from whichbits.analyze.findings.observed import Observed, bits, each, is_narrow, load_of, number, of_arm, places
+from whichbits.analyze.findings.observed import Observed, bits, each, is_narrow, listed, load_of, number, of_arm, places
 from whichbits.analyze.roofline import StepSplit
 from whichbits.analyze.summary import ArmSummary, CellSummary, Finding
 
@@ -30,7 +30,7 @@ def left_over(observed: Observed) -> Iterator[Finding]:
     long = [step for step in steps if step.left_share > MUCH_LEFT]
     if long:
         text = (
-            f"A large part of a step is not explained by what it reads at {places([step.cell for step in long])}: "
+            f"A large part of a step is not explained by what it reads in {places([step.cell for step in long])}: "
             f"launches, the host's scheduling, unpacking of weights, and bandwidth that kernels do not reach. "
             f"Fewer bits do not shorten this part.{_beside_wide(observed, steps, long)}"
         )
@@ -47,7 +47,7 @@ def little_to_save(observed: Observed) -> Iterator[Finding]:
         cells = [step.cell for step in little]
         shares = {step.cell.cell: step.split.weights / step.ms for step in little}
         text = (
-            f"The model is small for this device: at {places(cells)} reading all weights is at most "
+            f"The model is small for this device: in {places(cells)} reading all weights is at most "
             f"{max(shares.values()):.0%} of a step, in 16 bits. Fewer bits cannot save more than their part of that."
         )
         lines = each(cells, lambda cell: f"weights / step {shares[cell.cell]:.0%}")
@@ -61,7 +61,7 @@ def tensor_parallel(observed: Observed) -> Iterator[Finding]:
     if steps:
         cells = [step.cell for step in steps]
         text = (
-            f"Each replica spreads a step over several GPUs at {places(cells)}: two sums over all of them a layer "
+            f"Each replica spreads a step over several GPUs in {places(cells)}: two sums over all of them a layer "
             f"take a time that weights' bits do not change, and each GPU reads only its part of the weights. Both "
             f"shrink what fewer bits can gain."
         )
@@ -71,31 +71,35 @@ def tensor_parallel(observed: Observed) -> Iterator[Finding]:
 
 
 def gain_by_bytes(observed: Observed) -> Iterator[Finding]:
-    """Set what a narrow arm gains over the widest against what its fewer bytes explain, from low to high load."""
-    for wide, narrow in _against_widest(observed):
-        pairs = _shared(observed, wide, narrow)
-        if len(pairs) > 1 or (pairs and pairs[0][0].split.left_over > 0):
-            low, high = pairs[0], pairs[-1]
-            lines = tuple(_pair_words(*pair) for pair in (low, *([high] if high is not low else [])))
-            yield Finding("interpretation", "gain_by_bytes", _gain_text(low, high), lines, _PROFILER)
+    """Set what narrow arms gain over the 16-bit one against what their fewer bytes explain, from low to high load."""
+    pairs = [found for wide, narrow in _against_widest(observed) if (found := _shared(observed, wide, narrow))]
+    if pairs:
+        low, high = [found[0] for found in pairs], [found[-1] for found in pairs if len(found) > 1]
+        lines = tuple(_pair_words(*pair) for pair in (*low, *high))
+        yield Finding("interpretation", "gain_by_bytes", _saved_text(low) + _gain_text(low, high), lines, _PROFILER)
 
 
-def _gain_text(low: tuple[_Step, _Step], high: tuple[_Step, _Step]) -> str:
-    wide, narrow = low
-    saved, by_bytes = wide.ms - narrow.ms, _reads(wide) - _reads(narrow)
-    text = (
-        f"At {load_of(wide.cell)} a step of {narrow.cell.arm} is {number(abs(saved))} ms "
-        f"{'shorter' if saved > 0 else 'longer'} than one of {wide.cell.arm}; reading fewer bytes at full bandwidth "
-        f"gives {number(by_bytes)} ms."
-    )
-    if high is low:
-        return text
-    later, gains = high[0], (wide.ms / narrow.ms, high[0].ms / high[1].ms)
+def _saved_text(low: Sequence[tuple[_Step, _Step]]) -> str:
+    def words(wide: _Step, narrow: _Step) -> str:
+        saved, by_bytes = wide.ms - narrow.ms, _reads(wide) - _reads(narrow)
+        longer = "shorter" if saved > 0 else "longer"
+        return f"one of {narrow.cell.arm} is {number(abs(saved))} ms {longer} ({number(by_bytes)} by fewer bytes alone)"
+
+    wide = low[0][0]
+    told = listed(words(*pair) for pair in low)
+    return f"Against a step of {wide.cell.arm} at {load_of(wide.cell)}, {number(wide.ms)} ms, {told}."
+
+
+def _gain_text(low: Sequence[tuple[_Step, _Step]], high: Sequence[tuple[_Step, _Step]]) -> str:
+    if not high:
+        return ""
+    first, last = low[0][0], high[0][0]
+    before = {narrow.cell.arm: wide.ms / narrow.ms for wide, narrow in low}
+    gains = listed(f"{n.cell.arm} from {before[n.cell.arm]:.2f} to {w.ms / n.ms:.2f} times" for w, n in high)
     return (
-        f"{text} From there to {load_of(later.cell)} its gain goes from {gains[0]:.2f} to {gains[1]:.2f} times, while "
-        f"the weights' part of a {later.cell.arm} step goes from {wide.split.weights / wide.ms:.0%} to "
-        f"{later.split.weights / later.ms:.0%}: what bits of weights can save shrinks with it, and arithmetic, KV "
-        f"reads and neighbours' prefill take its place."
+        f" From there to {load_of(last.cell)} the gain of {gains} goes with the weights' part of a step of "
+        f"{last.cell.arm}, {first.split.weights / first.ms:.0%} and then {last.split.weights / last.ms:.0%}: what bits "
+        f"of weights can save shrinks, and arithmetic, KV reads and neighbours' prefill take its place."
     )
 
 
