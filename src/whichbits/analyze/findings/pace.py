@@ -34,21 +34,22 @@ def computed_prompts(observed: Observed) -> Iterator[Finding]:
             loads.setdefault((load_of(cell), cell.repeat), []).append(_Computed(cell, pace))
     for (load, _), found in loads.items():
         if len(found) > 1 and _spread([each.cell.prefix_hit_rate or 0 for each in found]) > RATES_APART:
-            told = listed(
-                f"{each.cell.arm} {number(each.pace)} ({each.cell.prefix_hit_rate or 0:.1%} of its prompts cached)"
-                for each in found
-            )
-            fastest, slowest = max(found, key=lambda each: each.pace), min(found, key=lambda each: each.pace)
-            text = (
-                f"Arms found different parts of their prompts in the cache at {load}, so that throughput hides the "
-                f"pace of prefill. Prompt tokens really computed a second: {told}. A computed token takes "
-                f"{slowest.cell.arm} {fastest.pace / slowest.pace - 1:.0%} longer than {fastest.cell.arm}, the decoding "
-                f"beside it included."
-            )
             lines = (*evidence([each.cell for each in found]), "prompt tokens x (1 - hit rate) / duration")
-            yield Finding(
-                "observed", "computed_prompts", text, lines, "prefill alone, cold: one output token a request"
-            )
+            settled = "prefill alone, cold: one output token a request"
+            yield Finding("observed", "computed_prompts", _computed_text(load, found), lines, settled)
+
+
+def _computed_text(load: str, found: "list[_Computed]") -> str:
+    told = listed(
+        f"{each.cell.arm} {number(each.pace)} ({each.cell.prefix_hit_rate or 0:.1%} of its prompts cached)"
+        for each in found
+    )
+    fast, slow = max(found, key=lambda each: each.pace), min(found, key=lambda each: each.pace)
+    return (
+        f"Arms found different parts of their prompts in the cache at {load}, so that throughput hides the pace of "
+        f"prefill. Prompt tokens really computed a second: {told}. A computed token takes {slow.cell.arm} "
+        f"{fast.pace / slow.pace - 1:.0%} longer than {fast.cell.arm}, the decoding beside it included."
+    )
 
 
 class _Computed(NamedTuple):
