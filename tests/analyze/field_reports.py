@@ -98,7 +98,7 @@ def _l4_cell(arm: str, at: int) -> CellSummary:
     thin = _thin(requests)
     itl = P99_ITL.get(arm, (None, None, None))[at]
     return replace(
-        _bare(arm, load),
+        bare(arm, load),
         requests=requests,
         prompt_tokens=218 * requests or None,
         output_tokens=220 * requests,
@@ -119,7 +119,7 @@ def _a100_cell(
     total, hit_rate, peak = work
     tokens = REQUESTS * (PREFIX + SUFFIX + ANSWER)
     return replace(
-        _bare(arm, CAP),
+        bare(arm, CAP),
         request_rate=10.0,
         requests=REQUESTS,
         prompt_tokens=REQUESTS * (PREFIX + SUFFIX),
@@ -142,7 +142,7 @@ def _thin(requests: int) -> tuple[str, ...]:
     return tuple(f"p{percent}" for percent in (90, 99) if requests and is_thin(requests, percent))
 
 
-def _bare(arm: str, load: int) -> CellSummary:
+def bare(arm: str, load: int) -> CellSummary:
     """A cell of which nothing is known but its place."""
     return replace(
         summary(arm, load, 1.0),

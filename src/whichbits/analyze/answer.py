@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from whichbits.analyze.answer_scope import holds_for, not_known, would_flip
-from whichbits.analyze.load_curves import MARGIN, METRICS, curves, load_unit, load_words, paired
+from whichbits.analyze.findings.observed import number
+from whichbits.analyze.load_curves import MARGIN, METRICS, AxisUnit, curves, load_unit, load_words, paired
 from whichbits.analyze.summary import (
     Answer,
     ArmSummary,
@@ -124,10 +125,14 @@ def _judged(compared: Compared, name: _Name, metric: Metric) -> Regime | None:
     level = tuple(arm for arm in arms if arm != best and _level(compared.crossovers, (best, arm), metric, load))
     value = math.exp(float(logs[ranked[0], at]))
     text = (
-        f"{best}: {METRICS[metric].name} {value:.4g} at {load_words(load)} {_UNITS[unit]}, "
+        f"{best}: {METRICS[metric].name} {number(value)} at {_place(load, unit)}, "
         f"{lead:.0%} ahead of {after}{_level_words(level)}"
     )
     return Regime(name, best, text, metric, load, level, after, lead)
+
+
+def _place(load: float, unit: AxisUnit) -> str:
+    return "1 concurrent request" if (load, unit) == (1, "concurrency") else f"{load_words(load)} {_UNITS[unit]}"
 
 
 def _level(crossovers: Sequence[Crossover], pair: tuple[str, str], metric: Metric, load: float) -> bool:

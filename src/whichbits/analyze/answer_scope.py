@@ -14,6 +14,7 @@ FLIPS = {
     "prefix_working_set": "fewer shared prefixes a replica, or routing by prefix, which changes the hit rate",
     "kv_starved": "more KV cache for all arms, which takes the advantage of room from the smaller weights",
     "batch_cap": "a larger max_num_seqs, from which the arm with more room may gain",
+    "outside_engine": "a client and a front end that do not hold first tokens back",
     "saturated": "a load that every arm holds without a queue",
     "legacy_kernel": "a fused low-bit kernel for the same bits",
     "weight_only_fallback": "a device with units for 8-bit products",

@@ -74,6 +74,17 @@ def test_two_kinds_of_steps_are_explained_by_the_prefill_that_they_carry() -> No
     assert finding.settled_by is None
 
 
+def test_rare_steps_with_prefill_are_a_kind_of_their_own_even_without_a_heap() -> None:
+    rare = replace(cell(), itl_modes=ONE, prefill_steps=PrefillSteps(1000, 0.048, 10.8, 4.9))
+
+    (finding,) = found(two_kinds_of_steps, observed([arm()], [rare]))
+
+    assert "95% at 4.90 ms and 5% at 10.8 ms" in finding.text
+    alike = replace(rare, prefill_steps=PrefillSteps(1000, 0.048, 5.4, 4.9))
+    hardly_any = replace(rare, prefill_steps=PrefillSteps(1000, 0.004, 10.8, 4.9))
+    assert not found(two_kinds_of_steps, observed([arm()], [alike, hardly_any]))
+
+
 def test_two_kinds_of_unknown_cause_name_what_would_settle_it_and_one_kind_is_silent() -> None:
     (finding,) = found(two_kinds_of_steps, observed([arm()], [replace(cell(), itl_modes=TWO)]))
 

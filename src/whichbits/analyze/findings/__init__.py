@@ -3,7 +3,7 @@
 from whichbits.analyze.findings.arms import idle_activation_quantization
 from whichbits.analyze.findings.books import explained_books, other_traffic, unbalanced_books
 from whichbits.analyze.findings.cache import not_cold, unexpected_hits, unknown_cache, unverified_resets
-from whichbits.analyze.findings.client import busy_machine, client_limits
+from whichbits.analyze.findings.client import busy_machine, client_limits, outside_engine
 from whichbits.analyze.findings.contradictions import throughput_against_latency
 from whichbits.analyze.findings.crossings import crossings, tails, without_interval
 from whichbits.analyze.findings.kernels import legacy_kernel, slow_path_in_log, weight_only_fallback
@@ -59,6 +59,7 @@ CHECKS: tuple[Check, ...] = (
     crossings,
     tails,
     # Why: what sets the pace first, then what a step is made of.
+    outside_engine,
     rate_not_reached,
     saturated,
     kv_starved,

@@ -14,16 +14,14 @@ BATCHES_APART = 1.1
 
 def saturated(observed: Observed) -> Iterator[Finding]:
     """Name cells in which the time to the first token is mostly a queue."""
-    full = [cell for cell in observed.done if _waits(cell) and (_queue_share(cell) or 0) > QUEUED_SHARE]
+    full = [cell for cell in observed.done if _may_wait(cell) and (_queue_share(cell) or 0) > QUEUED_SHARE]
     if full:
         text = (
             f"More is asked than is served in {places(full)}: requests wait in the engine for longer than their "
             f"prefill takes, so TTFT there is a queue's length, not an arm's speed, and grows with the length of the "
             f"cell. An arm that is slightly slower looks far worse in TTFT."
         )
-        lines = each(
-            full, lambda cell: f"queue / (queue + prefill) {_queue_share(cell):.0%}, waiting at most {_peak(cell):g}"
-        )
+        lines = each(full, lambda cell: f"queue / (queue + prefill) {_queue_share(cell):.0%}{_waiting_words(cell)}")
         settled = "lower loads in between: the highest load that each arm holds without a queue"
         yield Finding("interpretation", "saturated", text, lines, settled)
 
@@ -117,8 +115,12 @@ def _waits(cell: CellSummary) -> bool:
     return cell.requests_waiting is not None and cell.requests_waiting.peak > 0
 
 
-def _peak(cell: CellSummary) -> float:
-    return cell.requests_waiting.peak if cell.requests_waiting is not None else 0.0
+def _may_wait(cell: CellSummary) -> bool:
+    return cell.requests_waiting is None or cell.requests_waiting.peak > 0
+
+
+def _waiting_words(cell: CellSummary) -> str:
+    return "" if cell.requests_waiting is None else f", waiting at most {cell.requests_waiting.peak:g}"
 
 
 def _queue_share(cell: CellSummary) -> float | None:

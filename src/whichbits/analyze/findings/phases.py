@@ -13,6 +13,7 @@ computing some hundreds of tokens, and serves its whole batch with it: from batc
 APART = 2.0
 KINDS_APART = 1.5
 ENOUGH = 10
+SOME = 0.01
 TELLS_LITTLE = 0.05
 
 Kind = Literal["interpretation", "unresolved"]
@@ -44,18 +45,17 @@ def latency_split(observed: Observed) -> Iterator[Finding]:
 
 def two_kinds_of_steps(observed: Observed) -> Iterator[Finding]:
     """Explain a median ITL far from its mean by steps that carry a neighbour's prefill and steps that do not."""
-    split = [cell for cell in observed.done if cell.itl_modes is not None and len(cell.itl_modes.modes) == 2]
+    split = [cell for cell in observed.done if _two_heaps(cell) or (_carries(cell) and _share(cell) > SOME)]
     if split:
-        shown = max(split, key=lambda cell: cell.itl_modes.long_time_share or 0 if cell.itl_modes else 0)
+        shown = max(split, key=_share)
         text = (
             f"There are two kinds of steps in {places(split)}, most so in {shown.arm} at {load_of(shown)}: "
-            f"{_modes(shown)}. The median shows one kind, and jumps to the other when their shares pass a half; the "
-            f"mean lies between, where hardly any step is. Compare shares and lengths, not medians of ITL.{_why(shown)}"
+            f"{_kinds(shown)}. The median shows the commoner kind and jumps to the other when their shares pass a "
+            f"half; a percentile beyond the rarer one's share shows that one; the mean lies between. Compare shares "
+            f"and lengths of both, not single numbers of ITL.{_why(shown)}"
         )
-        settled = (
-            None if _carries(shown) else "per-step times of the engine with the prompt tokens that each step carried"
-        )
-        yield Finding("interpretation", "two_kinds_of_steps", text, each(split, _modes), settled)
+        settled = None if _carries(shown) else "the prompt tokens that each step of the engine carried"
+        yield Finding("interpretation", "two_kinds_of_steps", text, each(split, _kinds), settled)
 
 
 def median_far_from_mean(observed: Observed) -> Iterator[Finding]:
@@ -137,9 +137,26 @@ def _stages(cell: CellSummary) -> str:
     return f"{shares} of {number(whole)} ms"
 
 
-def _modes(cell: CellSummary) -> str:
-    modes = () if cell.itl_modes is None else cell.itl_modes.modes
-    return " and ".join(f"{mode.share:.0%} at {number(mode.center_ms)} ms" for mode in modes)
+def _two_heaps(cell: CellSummary) -> bool:
+    return cell.itl_modes is not None and len(cell.itl_modes.modes) == 2
+
+
+def _share(cell: CellSummary) -> float:
+    """Return the share of the longer kind of gap."""
+    if cell.itl_modes is not None and _two_heaps(cell):
+        return cell.itl_modes.modes[1].share
+    return 0.0 if cell.prefill_steps is None else cell.prefill_steps.share
+
+
+def _kinds(cell: CellSummary) -> str:
+    """Return both kinds: by the heaps that gaps fall into, or else by the prefill that they carry."""
+    steps = cell.prefill_steps
+    if cell.itl_modes is not None and _two_heaps(cell):
+        return " and ".join(f"{mode.share:.0%} at {number(mode.center_ms)} ms" for mode in cell.itl_modes.modes)
+    if steps is None:
+        return ""
+    without, carrying = _ms(steps.without_prefill_ms), _ms(steps.with_prefill_ms)
+    return f"{1 - steps.share:.0%} at {without} ms and {steps.share:.0%} at {carrying} ms"
 
 
 def _carries(cell: CellSummary) -> bool:
