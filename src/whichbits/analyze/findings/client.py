@@ -1,6 +1,6 @@
 """Did the client, or something else on its machine, set the pace?"""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from whichbits.analyze.findings.observed import Observed, each, evidence, number, place, places
 from whichbits.analyze.summary import CellSummary, Finding
@@ -49,9 +49,9 @@ def outside_engine(observed: Observed) -> Iterator[Finding]:
     lost = [cell for cell in observed.done if _is_outside(cell)]
     if lost:
         text = (
-            f"Most of TTFT passes outside the engine in {places(lost)}: neither in its queue nor in its prefill, but in "
-            f"the client, the network or the HTTP front end (tokenising, streaming). No kernel changes that; which arm "
-            f"leads in TTFT there says little of its bits."
+            f"Most of TTFT passes outside the engine in {places(lost)}: neither in its queue nor in its prefill, but "
+            f"in the client, the network or the HTTP front end (tokenising, streaming).{_front_words(lost)} No kernel "
+            f"changes that; which arm leads in TTFT there says little of its bits."
         )
         settled = "a client on a machine of its own, more front-end processes, and the lag of both event loops"
         yield Finding("interpretation", "outside_engine", text, each(lost, _outside_words), settled)
@@ -71,6 +71,15 @@ def _seen_ms(cell: CellSummary) -> float | None:
 def _engine_ms(cell: CellSummary) -> float | None:
     split = cell.latency_split
     return None if split is None or split.queue is None or split.prefill is None else split.queue + split.prefill
+
+
+def _front_words(lost: Sequence[CellSummary]) -> str:
+    """Say that it is the front end where its own clock shows most of the time already."""
+    fronts = [cell.engine_ttft_ms.mean for cell in lost if cell.engine_ttft_ms is not None and cell.engine_ttft_ms.mean]
+    seen = [_seen_ms(cell) or 0.0 for cell in lost]
+    if len(fronts) < len(lost) or any(front < time / OUTSIDE for front, time in zip(fronts, seen, strict=True)):
+        return ""
+    return " The front end's own clock shows most of it already, so it is the front end, or what comes before it."
 
 
 def _outside_words(cell: CellSummary) -> str:
