@@ -1,12 +1,10 @@
-"""Two published field reports as summaries, from nothing but what they print; see docs/field-reports.md.
+"""Two published field reports as summaries, from nothing but what they print; see docs/field-reports.md."""
 
-``python -m tests.analyze.field_reports docs/field-reports.md`` writes the rules' findings into the page.
-"""
-
-import sys
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from tests.analyze.make_cell import summary
 from tests.analyze.make_observed import UNKNOWN
@@ -19,13 +17,14 @@ from tests.checkpoint.configs import QWEN25_7B
 from tests.record.make_run import manifest
 from whichbits.analyze.arms import arm_summary
 from whichbits.analyze.conclude import Inputs, conclude
+from whichbits.analyze.expected_cache import Prompt, Replicas, expected_hit_rate
 from whichbits.analyze.latency import is_thin
 from whichbits.analyze.summary import ArmSummary, CellSummary, Distribution, Summary
 from whichbits.analyze.throughput import mean_batch
 from whichbits.checkpoint.read import from_config
 from whichbits.record.schema import ArmRecord, Fact, Manifest, ReplicaRecord
 
-BEGIN, END = "<!-- what the rules say of the {} report: begin -->", "<!-- what the rules say of the {} report: end -->"
+BEGIN, END = "<!-- what the rules say of the {}: begin -->", "<!-- what the rules say of the {}: end -->"
 
 
 def l4_report() -> Summary:
@@ -133,6 +132,7 @@ def _a100_cell(
         ttft_ms=Distribution(REQUESTS, None, ttft[0], None, ttft[1], _thin(REQUESTS)),
         requests_per_s=REQUESTS * total / tokens,
         prefix_hit_rate=hit_rate,
+        expected_prefix_hit_rate=_expected(A100_KV_TOKENS[arm]),
         peak_concurrency=peak,
     )
 
@@ -140,6 +140,15 @@ def _a100_cell(
 def _thin(requests: int) -> tuple[str, ...]:
     """Percentiles beyond which fewer than ten of so many requests lie; an unknown number is not few."""
     return tuple(f"p{percent}" for percent in (90, 99) if requests and is_thin(requests, percent))
+
+
+def _expected(kv_cache_tokens: int) -> tuple[float, float]:
+    """What an LRU of this size gives for 160 prefixes, three prompts of each, at random over two replicas."""
+    order = np.random.default_rng(0).permutation(np.repeat(np.arange(PREFIXES), REQUESTS // PREFIXES))
+    prompts = [Prompt(int(prefix), PREFIX, SUFFIX, ANSWER) for prefix in order]
+    found = expected_hit_rate(prompts, Replicas(2, kv_cache_tokens, 16, CAP), None)
+    assert found is not None
+    return found.low, found.high
 
 
 def bare(arm: str, load: int) -> CellSummary:
@@ -192,16 +201,11 @@ def listing(found: Summary) -> str:
     return "\n".join(lines)
 
 
-def refreshed(page: str) -> str:
-    """The page with both listings made anew."""
-    for name, found in {"first": a100_report(), "second": l4_report()}.items():
+def refreshed(page: str, summaries: Mapping[str, Summary]) -> str:
+    """The page with its listings made anew."""
+    for name, found in summaries.items():
         begin, end = BEGIN.format(name), END.format(name)
         before, _, rest = page.partition(begin)
         _, _, after = rest.partition(end)
         page = f"{before}{begin}\n\n{listing(found)}\n\n{end}{after}"
     return page
-
-
-if __name__ == "__main__":
-    path = Path(sys.argv[1])
-    path.write_text(refreshed(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,11 +1,16 @@
 """What the rules say of two published reports and of one real measurement: what an expert would sign, and no more."""
 
+import re
+
 import pytest
 
 from tests.analyze.field_reports import a100_report, l4_report, refreshed
 from tests.analyze.h200 import h200_summary
+from tests.analyze.reexamine import PAGE
 from tests.docs.pages import page
 from whichbits.analyze.summary import Finding, Summary
+
+OTHER_WORDS = {"prefix_hash", "ignore_eos", "max_model_len", "requests_running", "enforce_eager", "max_num_seqs"}
 
 
 def only(summary: Summary, code: str) -> Finding:
@@ -156,7 +161,20 @@ def test_a_start_on_the_h200_by_stages(h200: Summary) -> None:
     assert (start.load, start.init, start.compile, start.cuda_graphs) == (2.398021, 62.77, 38.69, 5.0)
 
 
-def test_the_page_shows_what_the_rules_say_today() -> None:
-    shown = page("field-reports.md")
+def test_the_page_shows_what_the_rules_say_today(a100: Summary, l4: Summary, h200: Summary) -> None:
+    shown = page(PAGE)
 
-    assert refreshed(shown) == shown, "run `python -m tests.analyze.field_reports docs/field-reports.md`"
+    made = refreshed(shown, {"first report": a100, "second report": l4, "H200": h200})
+
+    assert made == shown, "run `python -m tests.analyze.reexamine`"
+    assert len(made) > 10_000
+
+
+@pytest.mark.parametrize("name", ["field-reports.md", "field-reports.ko.md"])
+def test_the_pages_speak_of_findings_that_there_are(name: str, a100: Summary, l4: Summary, h200: Summary) -> None:
+    known = codes(a100) | codes(l4) | codes(h200)
+    own = re.sub(r"<!--.*?begin -->.*?end -->", "", page(name), flags=re.DOTALL)
+    named = set(re.findall(r"`([a-z]+(?:_[a-z0-9]+)+)`", own)) - OTHER_WORDS
+
+    assert named <= known
+    assert len(named) >= 15

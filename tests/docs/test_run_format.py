@@ -13,6 +13,7 @@ from tests.docs.pages import keys, page, section
 from tests.record.make_run import make_run
 from whichbits.analyze.summarize import summarize
 from whichbits.analyze.summary import (
+    Answer,
     ArmSummary,
     CellSummary,
     Crossing,
@@ -22,7 +23,9 @@ from whichbits.analyze.summary import (
     EngineTimes,
     Estimate,
     Finding,
+    Regime,
     ReplicaSummary,
+    ScoredPrediction,
     Summary,
 )
 from whichbits.record.columns import SCHEMA
@@ -51,10 +54,11 @@ def test_every_key_of_the_manifest_stands_in_its_order() -> None:
 
 
 KINDS = (Summary, ArmSummary, CellSummary, Distribution, Crossover, Crossing, Finding)
+KINDS_OF_ANSWERS = (ScoredPrediction, Answer, Regime)
 KINDS_OF_ENGINES = (ReplicaSummary, EngineTimes, Estimate, EngineLevel)
 
 
-@pytest.mark.parametrize("kind", [*KINDS, *KINDS_OF_ENGINES])
+@pytest.mark.parametrize("kind", [*KINDS, *KINDS_OF_ANSWERS, *KINDS_OF_ENGINES])
 def test_every_key_of_the_summary_is_named(kind: type[Any]) -> None:
     named = set(re.findall(r"`(\w+)`", section(PAGE, "summary.json")))
 

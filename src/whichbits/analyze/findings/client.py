@@ -79,7 +79,10 @@ def _front_words(lost: Sequence[CellSummary]) -> str:
     seen = [_seen_ms(cell) or 0.0 for cell in lost]
     if len(fronts) < len(lost) or any(front < time / OUTSIDE for front, time in zip(fronts, seen, strict=True)):
         return ""
-    return " The front end's own clock shows most of it already, so it is the front end, or what comes before it."
+    return (
+        " The front end's own clock shows most of it already, so it passes in the front end, on the way to the engine "
+        "or back."
+    )
 
 
 def _outside_words(cell: CellSummary) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from whichbits.analyze.capacity import Capacity
 from whichbits.analyze.findings.observed import Observed, listed
-from whichbits.analyze.summary import Finding
+from whichbits.analyze.summary import CellSummary, Finding
 
 
 def worst_case_concurrency(observed: Observed) -> Iterator[Finding]:
@@ -59,11 +59,15 @@ def _evicts(room: Capacity) -> bool:
 
 
 def _rates(observed: Observed) -> str:
-    rates: dict[str, list[float]] = {}
+    """Return each arm's hit rate with what an LRU of that size gives for this traffic, of its first cell."""
+    first: dict[str, CellSummary] = {}
     for cell in observed.done:
         if cell.prefix_hit_rate is not None:
-            rates.setdefault(cell.arm, []).append(cell.prefix_hit_rate)
-    if not rates:
-        return ""
-    told = listed(f"{arm} {sum(values) / len(values):.1%}" for arm, values in rates.items())
-    return f" Measured hit rates: {told}."
+            first.setdefault(cell.arm, cell)
+    return f" Measured hit rates: {listed(_rate(cell) for cell in first.values())}." if first else ""
+
+
+def _rate(cell: CellSummary) -> str:
+    expected = cell.expected_prefix_hit_rate
+    beside = "" if expected is None else f" (an LRU of that size gives {expected[0]:.1%} to {expected[1]:.1%})"
+    return f"{cell.arm} {cell.prefix_hit_rate or 0:.1%}{beside}"
