@@ -151,7 +151,8 @@ def _paired(prediction: Less, measured: Measured) -> _Known | None:
         return None
     for each in measured.crossovers:
         if set(each.arms) == {smaller.arm, larger.arm} and each.metric == smaller.metric:
-            at = [place for place, load in enumerate(each.loads) if smaller.load in (f"c{load:g}", f"{load:g}/s")]
+            place, _, _ = smaller.load.partition(" cap ")
+            at = [number for number, load in enumerate(each.loads) if place in (f"c{load:g}", f"{load:g}/s")]
             if at and each.ratio_intervals:
                 ratio = _Known(each.ratios[at[0]], *each.ratio_intervals[at[0]])
                 turned = ratio if each.arms[0] == smaller.arm else _inverse(ratio)

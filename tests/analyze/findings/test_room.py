@@ -15,7 +15,7 @@ def test_a_load_beyond_the_logs_figure_and_within_the_real_one() -> None:
     """283,408 tokens hold 34.6 requests of 8,192 tokens and 89.5 of 3,168."""
     (finding,) = found(worst_case_concurrency, observed([with_room(283_408, 64, max_model_len=8192)]))
 
-    assert "it is 34.6 for w4a16, where 89 fit" in finding.text
+    assert "where 89 fit, it is 34.6 for w4a16" in finding.text
 
 
 def test_a_load_below_the_logs_figure_or_beyond_both_is_no_misreading() -> None:

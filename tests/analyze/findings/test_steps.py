@@ -77,7 +77,19 @@ def test_a_gain_is_held_against_what_fewer_bytes_give() -> None:
     assert "83% and then 48%" in finding.text
 
 
-def test_a_gain_needs_one_16_bit_arm_and_both_rooflines() -> None:
+def test_without_16_bits_the_widest_arm_is_the_measure() -> None:
+    w8a8 = arm("w8a8", "w8a8-fp8")
+
+    (finding,) = found(
+        gain_by_bytes, observed([w8a8, W4A16], [step("w8a8", 1, 34.9, 25.4), step("w4a16", 1, 27.8, 15.0)])
+    )
+
+    assert finding.text == (
+        "Against a step of w8a8 at c1, 34.9 ms, one of w4a16 is 7.10 ms shorter (10.4 by fewer bytes alone)."
+    )
+
+
+def test_a_gain_needs_one_widest_arm_and_both_rooflines() -> None:
     other: ArmSummary = arm("bf16", "bf16")
     cells = pair((57.0, 27.8), (97.7, 75.1))
 

@@ -58,11 +58,14 @@ def of_arm(observed: Observed, arm: str) -> list[CellSummary]:
 
 
 def places(cells: Sequence[CellSummary]) -> str:
-    """Name arms and loads in one line, repeats together: ``fp16 at c1, c4; w4a16 at c4``."""
+    """Name arms and loads in one line, repeats and arms of equal loads together: ``fp16 and w8a8 at c1, c4``."""
     loads: dict[str, dict[str, None]] = {}
     for cell in cells:
         loads.setdefault(cell.arm, {})[load_of(cell)] = None
-    return "; ".join(f"{arm} at {', '.join(of_arm)}" for arm, of_arm in loads.items())
+    arms: dict[tuple[str, ...], list[str]] = {}
+    for arm, of_one in loads.items():
+        arms.setdefault(tuple(of_one), []).append(arm)
+    return "; ".join(f"{listed(names)} at {', '.join(alike)}" for alike, names in arms.items())
 
 
 def number(value: float) -> str:
@@ -78,7 +81,7 @@ def listed(names: Iterable[str]) -> str:
     return f"{', '.join(before)} and {last}" if before else last
 
 
-MOST_LINES = 8
+MOST_LINES = 6
 """Of evidence that repeats over cells, so that a reader does not drown; the first line still names all cells."""
 
 

@@ -1,7 +1,6 @@
 """Where requests spend their time: prefill or decode, queue or work, and the two kinds of steps behind ITL."""
 
 from collections.abc import Iterator
-from typing import Literal
 
 from whichbits.analyze.findings.observed import Observed, each, evidence, load_of, number, of_arm, places
 from whichbits.analyze.summary import CellSummary, Distribution, Finding, LatencySplit
@@ -15,8 +14,6 @@ KINDS_APART = 1.5
 ENOUGH = 10
 SOME = 0.01
 TELLS_LITTLE = 0.05
-
-Kind = Literal["interpretation", "unresolved"]
 
 
 def prefill_bound(observed: Observed) -> Iterator[Finding]:
@@ -54,8 +51,11 @@ def two_kinds_of_steps(observed: Observed) -> Iterator[Finding]:
             f"half; a percentile beyond the rarer one's share shows that one; the mean lies between. Compare shares "
             f"and lengths of both, not single numbers of ITL.{_why(shown)}"
         )
-        settled = None if _carries(shown) else "the prompt tokens that each step of the engine carried"
-        yield Finding("interpretation", "two_kinds_of_steps", text, each(split, _kinds), settled)
+        if _carries(shown):
+            yield Finding("observed", "two_kinds_of_steps", text, each(split, _kinds))
+        else:
+            settled = "the prompt tokens that each step of the engine carried"
+            yield Finding("interpretation", "two_kinds_of_steps", text, each(split, _kinds), settled)
 
 
 def median_far_from_mean(observed: Observed) -> Iterator[Finding]:

@@ -16,9 +16,12 @@ def worst_case_concurrency(observed: Observed) -> Iterator[Finding]:
         if room.worst_case_requests < room.offered < room.requests_that_fit
     }
     if beyond:
-        told = listed(f"{worst:.1f} for {arm}, where {fit:.0f} fit" for arm, (worst, fit) in beyond.items())
+        arms: dict[str, list[str]] = {}
+        for arm, (worst, fit) in beyond.items():
+            arms.setdefault(f"where {fit:.0f} fit, it is {worst:.1f}", []).append(arm)
+        told = "; ".join(f"{words} for {listed(names)}" for words, names in arms.items())
         text = (
-            f"The log's maximum concurrency is no limit here: it is {told}. It supposes that every request has "
+            f"The log's maximum concurrency is no limit here: {told}. It supposes that every request has "
             f"max_model_len tokens; the KV cache is taken block by block, as tokens come."
         )
         lines = tuple(

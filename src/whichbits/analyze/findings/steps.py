@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from whichbits.analyze.findings.observed import Observed, bits, each, is_narrow, listed, load_of, number, of_arm, places
+from whichbits.analyze.findings.observed import Observed, bits, each, listed, load_of, number, of_arm, places
 from whichbits.analyze.roofline import StepSplit
 from whichbits.analyze.summary import ArmSummary, CellSummary, Finding
 
@@ -71,7 +71,7 @@ def tensor_parallel(observed: Observed) -> Iterator[Finding]:
 
 
 def gain_by_bytes(observed: Observed) -> Iterator[Finding]:
-    """Set what narrow arms gain over the 16-bit one against what their fewer bytes explain, from low to high load."""
+    """Set what narrower arms gain over the widest against what their fewer bytes explain, from low to high load."""
     pairs = [found for wide, narrow in _against_widest(observed) if (found := _shared(observed, wide, narrow))]
     if pairs:
         low, high = [found[0] for found in pairs], [found[-1] for found in pairs if len(found) > 1]
@@ -153,8 +153,11 @@ def _is_wide(observed: Observed, cell: CellSummary) -> bool:
 
 
 def _against_widest(observed: Observed) -> list[tuple[str, str]]:
-    wide = [name for name, arm in observed.arms.items() if bits(arm.weight_format) == 16]
-    return [(wide[0], name) for name, arm in observed.arms.items() if is_narrow(arm)] if len(wide) == 1 else []
+    """Pair the arm of the widest weights with each narrower one; nothing if two are widest."""
+    widths = {name: width for name, arm in observed.arms.items() if (width := bits(arm.weight_format)) is not None}
+    most = max(widths.values(), default=0)
+    wide = [name for name, width in widths.items() if width == most]
+    return [(wide[0], name) for name, width in widths.items() if width < most] if len(wide) == 1 else []
 
 
 def _shared(observed: Observed, wide: str, narrow: str) -> list[tuple[_Step, _Step]]:
