@@ -118,7 +118,7 @@ def test_the_crossing_in_ttft_is_not_the_gpus(h200: Summary) -> None:
     finding = only(h200, "outside_engine")
 
     assert (crossing.leader_low_load, crossing.leader_high_load) == ("fp8", "fp16")
-    assert "in fp16 at c256, c512; fp8 at c256, c512" in finding.text
+    assert "in fp16 and fp8 at c256, c512" in finding.text
     assert "The front end's own clock shows most of it already" in finding.text
     assert finding.evidence[-1].startswith("fp8 at c512, repeat 0: client's TTFT 3,971 ms, queue + prefill 231 ms")
 

@@ -85,7 +85,7 @@ def _kv_bound(arms: Mapping[str, ArmSummary]) -> list[str]:
         return []
     length = min(room.kv_cache_tokens for room in rooms) / max(asked)
     return [
-        f"requests longer than {length:,.0f} tokens on average: the smallest KV cache then binds at the highest load"
+        f"requests of more than {length:,.0f} tokens on average: then the smallest KV cache is full at the top load"
     ]
 
 
