@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from whichbits.analyze.latency import e2e_ms, itl_ms, tpot_ms, ttft_ms
 from whichbits.analyze.load_curves import HALF_A_REQUEST, value_of
-from whichbits.analyze.resample import Weights, draw, means, percentiles, pooled_percentiles
+from whichbits.analyze.resample import Weights, draw, means, percentiles, pooled_percentiles, widened
 from whichbits.analyze.summary import CellSummary, Metric
 from whichbits.analyze.throughput import good
 from whichbits.record.schema import Cell
@@ -28,9 +28,7 @@ def replicates(cell: Cell, requests: pa.Table, slo: Slo | None = None) -> Replic
     timelines = Timelines.of(requests.sort_by("index"))
     weights = draw(len(timelines), _seed(cell))
     found = _latencies(timelines, weights) | _work(cell, timelines, weights, slo)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = {metric: np.log(values) for metric, values in found.items()}
-    return {metric: np.where(np.isfinite(values), values, np.nan) for metric, values in logs.items()}
+    return {metric: widened(_logs(values), len(timelines)) for metric, values in found.items()}
 
 
 def intervals(cell: CellSummary, resampled: Replicates) -> dict[str, tuple[float, float]]:
@@ -41,6 +39,10 @@ def intervals(cell: CellSummary, resampled: Replicates) -> dict[str, tuple[float
         if value is not None and value > 0 and np.isfinite(reach):
             found[metric] = (value * float(np.exp(-reach)), value * float(np.exp(reach)))
     return found
+
+
+def _logs(values: Floats) -> Floats:
+    return np.log(values, where=values > 0, out=np.full(values.shape, np.nan))
 
 
 def variance(logs: Floats) -> float:

@@ -45,7 +45,8 @@ def conclude(inputs: Inputs) -> Summary:
     known = {name: _with_capacity(arm, cells, inputs.manifest) for name, arm in inputs.arms.items()}
     names = tuple(inputs.manifest.arms) or tuple(dict.fromkeys(cell.arm for cell in cells))
     compared = crossovers(cells, names, inputs.resampled)
-    found = findings(Observed(inputs.manifest, cells, compared, inputs.differences, known))
+    by_capacity = crossovers_by_capacity(cells, names, inputs.resampled)
+    found = findings(Observed(inputs.manifest, cells, compared, by_capacity, inputs.differences, known))
     held = slo_capacities(cells, names)
     return Summary(
         schema_version=SUMMARY_VERSION,
@@ -60,7 +61,7 @@ def conclude(inputs: Inputs) -> Summary:
         findings=found,
         predictions=scored_predictions(inputs.manifest.study, Measured(cells, compared)),
         recommendation=recommendations(cells, names, compared),
-        crossovers_by_capacity=crossovers_by_capacity(cells, names, inputs.resampled),
+        crossovers_by_capacity=by_capacity,
         slo_capacities=held,
         answer=answer(Compared(inputs.manifest, known, cells, compared, found, held)),
     )

@@ -5,7 +5,7 @@ from whichbits.analyze.findings.books import explained_books, other_traffic, unb
 from whichbits.analyze.findings.cache import not_cold, unexpected_hits, unknown_cache, unverified_resets
 from whichbits.analyze.findings.client import busy_machine, client_limits, outside_engine
 from whichbits.analyze.findings.contradictions import throughput_against_latency
-from whichbits.analyze.findings.crossings import crossings, tails, without_interval
+from whichbits.analyze.findings.crossings import alignments, crossings, service_levels, tails, without_interval
 from whichbits.analyze.findings.kernels import legacy_kernel, slow_path_in_log, weight_only_fallback
 from whichbits.analyze.findings.load import batch_cap, kv_starved, larger_cache_unused, rate_not_reached, saturated
 from whichbits.analyze.findings.measurement import (
@@ -58,6 +58,8 @@ CHECKS: tuple[Check, ...] = (
     # Who leads where.
     crossings,
     tails,
+    alignments,
+    service_levels,
     # Why: what sets the pace first, then what a step is made of.
     outside_engine,
     rate_not_reached,

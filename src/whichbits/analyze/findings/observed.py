@@ -17,6 +17,7 @@ class Observed:
     manifest: Manifest
     cells: Sequence[CellSummary]
     crossovers: Sequence[Crossover] = ()
+    crossovers_by_capacity: Sequence[Crossover] = ()
     differences: Mapping[int, Sequence[Difference]] = field(default_factory=dict)
     """By cell."""
     arms: Mapping[str, ArmSummary] = field(default_factory=dict)
