@@ -3,10 +3,10 @@
 from whichbits.analyze.findings.arms import idle_activation_quantization
 from whichbits.analyze.findings.books import explained_books, other_traffic, unbalanced_books
 from whichbits.analyze.findings.cache import not_cold, unexpected_hits, unknown_cache, unverified_resets
-from whichbits.analyze.findings.client import busy_machine, client_limits, outside_engine
+from whichbits.analyze.findings.client import busy_machine, client_limits
 from whichbits.analyze.findings.contradictions import throughput_against_latency
 from whichbits.analyze.findings.crossings import alignments, crossings, service_levels, tails, without_interval
-from whichbits.analyze.findings.kernels import legacy_kernel, slow_path_in_log, weight_only_fallback
+from whichbits.analyze.findings.front_end import outside_engine
 from whichbits.analyze.findings.load import batch_cap, kv_starved, larger_cache_unused, rate_not_reached, saturated
 from whichbits.analyze.findings.measurement import (
     drain_dominated,
@@ -27,6 +27,7 @@ from whichbits.analyze.findings.phases import (
 )
 from whichbits.analyze.findings.room import prefix_working_set, worst_case_concurrency
 from whichbits.analyze.findings.settings import activation_types_differ, eager, settings_differ, starts_apart
+from whichbits.analyze.findings.slow_kernels import legacy_kernel, slow_path_in_log, weight_only_fallback
 from whichbits.analyze.findings.steps import gain_by_bytes, left_over, little_to_save, tensor_parallel
 from whichbits.analyze.findings.work import failures, thin_tails, unequal_work, unfinished
 from whichbits.analyze.summary import Finding

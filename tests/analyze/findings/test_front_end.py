@@ -1,7 +1,7 @@
 """TTFT that passes outside the engine."""
 
 from tests.analyze.make_observed import arm, cell, found, observed, split
-from whichbits.analyze.findings.client import outside_engine
+from whichbits.analyze.findings.front_end import outside_engine
 from whichbits.analyze.summary import Distribution
 
 
