@@ -13,6 +13,7 @@ from whichbits.analyze.findings import Observed, findings
 from whichbits.analyze.limits import arm_capacity, cell_roofline
 from whichbits.analyze.load_curves import load_unit
 from whichbits.analyze.pairing import Resampled
+from whichbits.analyze.predicted_crossover import predicted_crossovers
 from whichbits.analyze.predictions import Measured, scored_predictions
 from whichbits.analyze.recommend import recommendations
 from whichbits.analyze.slo import slo_capacities
@@ -44,7 +45,8 @@ def conclude(inputs: Inputs) -> Summary:
     cells = _under_rooflines(inputs)
     known = {name: _with_capacity(arm, cells, inputs.manifest) for name, arm in inputs.arms.items()}
     names = tuple(inputs.manifest.arms) or tuple(dict.fromkeys(cell.arm for cell in cells))
-    compared = crossovers(cells, names, inputs.resampled)
+    predicted = inputs.manifest.source == "predicted"
+    compared = (predicted_crossovers if predicted else crossovers)(cells, names, inputs.resampled)
     by_capacity = crossovers_by_capacity(cells, names, inputs.resampled)
     found = findings(Observed(inputs.manifest, cells, compared, by_capacity, inputs.differences, known))
     held = slo_capacities(cells, names)

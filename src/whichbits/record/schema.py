@@ -74,6 +74,8 @@ class Cell:
     other_cpu_cores: float | None = None
     """Cores that processes other than whichbits and its servers kept busy on average; None if not known."""
     notes: tuple[str, ...] = ()
+    draws: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    """Of a predicted cell: each quantity by its address in summary.json, under each draw of the constants."""
 
 
 @dataclass(frozen=True)
