@@ -1,15 +1,20 @@
 """Predictions against numbers whose outcome is known."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from tests.analyze.make_cell import summaries
 from tests.analyze.make_observed import cell
+from tests.record.make_run import make_run
 from whichbits.analyze.crossover import crossovers
 from whichbits.analyze.predictions import Measured, scored_predictions
+from whichbits.analyze.summarize import summarize
 from whichbits.analyze.summary import CellSummary, Distribution, ScoredPrediction
 from whichbits.errors import BadInput
+from whichbits.record.run import Run
 
 CELLS = summaries({"fp16": {1: 57.0, 10: 60.7, 100: 97.7}, "w4a16": {1: 27.8, 10: 30.0, 100: 110.0}})
 
@@ -113,3 +118,21 @@ def test_predictions_edited_into_a_run_are_refused() -> None:
 def test_a_study_without_predictions_has_none() -> None:
     assert scored_predictions({}, Measured(CELLS, ())) == ()
     assert scored_predictions({"predictions": []}, Measured([replace(CELLS[0], arm="x")], ())) == ()
+
+
+def test_a_run_scores_what_its_study_predicted(tmp_path: Path) -> None:
+    """Its median TPOT crosses at load 16, by construction."""
+    folder = make_run(tmp_path)
+    manifest = json.loads((folder / "run.json").read_text())
+    manifest["study"]["predictions"] = [
+        "w4a16.tpot_median < bf16.tpot_median at load 1",
+        "bf16/w4a16 tpot_median crosses in 20..30",
+    ]
+    (folder / "run.json").write_text(json.dumps(manifest))
+
+    summary = summarize(Run.load(folder))
+
+    assert [each.verdict for each in summary.predictions] == ["true", "false"]
+    assert summary.predictions[0].value == pytest.approx(0.5, rel=1e-4)
+    assert summary.answer is not None
+    assert summary.answer.regimes[0].arm == "w4a16"
