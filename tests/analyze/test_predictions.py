@@ -57,7 +57,7 @@ def test_a_comparison_gives_the_ratio_with_its_interval_and_both_numbers() -> No
     assert found.low is not None
     assert found.high is not None
     assert found.low < 27.8 / 57.0 < found.high < 1
-    assert "w4a16 tpot_ms.p50 at c1: 27.8; fp16 tpot_ms.p50 at c1: 57.0; ratio 0.49" in found.measured
+    assert "w4a16.tpot_median at c1: 27.8; fp16.tpot_median at c1: 57.0; ratio 0.49" in found.measured
 
 
 def test_a_greater_is_scored_as_the_less_of_the_other_side() -> None:

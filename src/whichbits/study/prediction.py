@@ -23,6 +23,8 @@ METRICS = {
 }
 """Addresses in a cell of summary.json by the names that predictions use."""
 
+_NAMES = {address: name for name, address in METRICS.items()}
+
 _NUMBER = r"\d+(?:\.\d+)?"
 _LOAD = r"(?:c?\d+|\d+(?:\.\d+)?/s(?: cap \d+)?)"
 _VALUE = rf"(?:({_NUMBER}) ?[*x×] ?)?(\S+)\.(\w+)(?: at load ({_LOAD}))?"  # noqa: RUF001 - people write the sign
@@ -47,9 +49,9 @@ class Quantity:
     factor: float = 1.0
 
     def __str__(self) -> str:
-        """Return the quantity as reports name it."""
+        """Return the quantity as predictions write it."""
         factor = "" if self.factor == 1 else f"{self.factor:g} x "
-        return f"{factor}{self.arm} {self.metric} at {self.load}"
+        return f"{factor}{self.arm}.{_NAMES[self.metric]} at {self.load}"
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from whichbits.analyze.findings.cache import not_cold, unexpected_hits, unknown_
 from whichbits.analyze.findings.client import busy_machine, client_limits
 from whichbits.analyze.findings.contradictions import throughput_against_latency
 from whichbits.analyze.findings.crossings import alignments, crossings, service_levels, tails, without_interval
-from whichbits.analyze.findings.front_end import outside_engine
+from whichbits.analyze.findings.front_end import bursts, load_not_reached, outside_engine
 from whichbits.analyze.findings.load import batch_cap, kv_starved, larger_cache_unused, rate_not_reached, saturated
 from whichbits.analyze.findings.measurement import (
     drain_dominated,
@@ -29,6 +29,7 @@ from whichbits.analyze.findings.room import prefix_working_set, worst_case_concu
 from whichbits.analyze.findings.settings import activation_types_differ, eager, settings_differ, starts_apart
 from whichbits.analyze.findings.slow_kernels import legacy_kernel, slow_path_in_log, weight_only_fallback
 from whichbits.analyze.findings.steps import gain_by_bytes, left_over, little_to_save, tensor_parallel
+from whichbits.analyze.findings.weights import partly_quantised
 from whichbits.analyze.findings.work import failures, thin_tails, unequal_work, unfinished
 from whichbits.analyze.summary import Finding
 
@@ -49,11 +50,14 @@ CHECKS: tuple[Check, ...] = (
     busy_machine,
     lengths_not_forced,
     short_outputs,
+    load_not_reached,
+    bursts,
     # Is an arm what people take it for?
     idle_activation_quantization,
     legacy_kernel,
     weight_only_fallback,
     slow_path_in_log,
+    partly_quantised,
     settings_differ,
     activation_types_differ,
     # Who leads where.

@@ -1,4 +1,4 @@
-"""Does the time to the first token pass in the engine at all?"""
+"""Does what a client sees pass in the engine at all: first tokens, the load, single tokens?"""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,6 +8,11 @@ from whichbits.analyze.summary import CellSummary, Finding
 OUTSIDE = 2.0
 """Times that the client's TTFT exceeds the engine's queue and prefill together."""
 NOTICEABLE_MS = 100.0
+SHORTEST_STEP_MS = 0.5
+BUNCHED = 4.0
+REACHED = 0.8
+FEWEST_SCRAPES = 5
+"""A peak over fewer looks may have been missed."""
 
 
 def outside_engine(observed: Observed) -> Iterator[Finding]:
@@ -21,6 +26,53 @@ def outside_engine(observed: Observed) -> Iterator[Finding]:
         )
         settled = "a client on a machine of its own, more front-end processes, and the lag of both event loops"
         yield Finding("interpretation", "outside_engine", text, each(lost, _outside_words), settled)
+
+
+def load_not_reached(observed: Observed) -> Iterator[Finding]:
+    """Name closed-loop cells of which the engines never held as many requests as there were streams."""
+    short = [cell for cell in observed.done if _is_short(cell)]
+    if short:
+        text = (
+            f"The load did not reach the engines in {places(short)}: they never held as many requests, running or "
+            f"waiting, as there were streams. A pool of connections (often 100), a proxy or the front end holds the "
+            f"others back; the cell measures a lower load than its name says."
+        )
+        settled = "connections and requests in flight, counted at each hop from client to engine"
+        yield Finding("observed", "load_not_reached", text, each(short, _held_words), settled)
+
+
+def bursts(observed: Observed) -> Iterator[Finding]:
+    """Name cells whose tokens arrive in bursts, so that ITL says how they are delivered and not how they are made."""
+    bunched = [cell for cell in observed.done if comes_in_bursts(cell)]
+    if bunched:
+        text = (
+            f"Tokens arrive in bursts in {places(bunched)}: most gaps are far shorter than any step. Something between "
+            f"engine and client collects them. ITL is that of the delivery there; TPOT still holds."
+        )
+        lines = each(
+            bunched, lambda cell: f"ITL median {cell.itl_ms.p50:.3f} ms, mean {number(cell.itl_ms.mean or 0)} ms"
+        )
+        yield Finding("observed", "bursts", text, lines, "the engine's own inter-token latency")
+
+
+def comes_in_bursts(cell: CellSummary) -> bool:
+    """Say whether the median gap is shorter than any step and far below the mean."""
+    middle, mean = cell.itl_ms.p50, cell.itl_ms.mean
+    return middle is not None and mean is not None and middle < SHORTEST_STEP_MS and mean > BUNCHED * middle
+
+
+def _is_short(cell: CellSummary) -> bool:
+    running, waiting, streams = cell.requests_running, cell.requests_waiting, cell.concurrency
+    if running is None or waiting is None or streams is None or cell.request_rate is not None:
+        return False
+    enough = running.n >= FEWEST_SCRAPES and cell.requests >= streams
+    return enough and running.peak + waiting.peak < REACHED * streams
+
+
+def _held_words(cell: CellSummary) -> str:
+    running, waiting = cell.requests_running, cell.requests_waiting
+    held = (0 if running is None else running.peak) + (0 if waiting is None else waiting.peak)
+    return f"at most {held:g} of {cell.concurrency} requests in the engines"
 
 
 def _is_outside(cell: CellSummary) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from whichbits.analyze.findings.front_end import comes_in_bursts
 from whichbits.analyze.findings.observed import Observed, each, evidence, load_of, number, of_arm, places
 from whichbits.analyze.summary import CellSummary, Distribution, Finding, LatencySplit
 
@@ -42,7 +43,7 @@ def latency_split(observed: Observed) -> Iterator[Finding]:
 
 def two_kinds_of_steps(observed: Observed) -> Iterator[Finding]:
     """Explain a median ITL far from its mean by steps that carry a neighbour's prefill and steps that do not."""
-    split = [cell for cell in observed.done if _two_heaps(cell) or (_carries(cell) and _share(cell) > SOME)]
+    split = [cell for cell in observed.done if _has_two_kinds(cell) and not comes_in_bursts(cell)]
     if split:
         shown = max(split, key=_share)
         text = (
@@ -60,7 +61,8 @@ def two_kinds_of_steps(observed: Observed) -> Iterator[Finding]:
 
 def median_far_from_mean(observed: Observed) -> Iterator[Finding]:
     """Say where ITL has a median far from its mean, and no timelines to tell why."""
-    odd = [cell for cell in observed.done if cell.itl_modes is None and _far(cell.itl_ms)]
+    unexplained = [cell for cell in observed.done if cell.itl_modes is None and not comes_in_bursts(cell)]
+    odd = [cell for cell in unexplained if _far(cell.itl_ms)]
     if odd:
         text = (
             f"The mean ITL is far above the median in {places(odd)}, which one kind of steps does not give. Most "
@@ -135,6 +137,10 @@ def _stages(cell: CellSummary) -> str:
     whole = sum(stages.values())
     shares = ", ".join(f"{name} {time / whole:.0%}" for name, time in stages.items())
     return f"{shares} of {number(whole)} ms"
+
+
+def _has_two_kinds(cell: CellSummary) -> bool:
+    return _two_heaps(cell) or (_carries(cell) and _share(cell) > SOME)
 
 
 def _two_heaps(cell: CellSummary) -> bool:
