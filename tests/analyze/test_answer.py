@@ -11,7 +11,8 @@ from tests.analyze.make_observed import arm, room
 from tests.record.make_run import manifest
 from whichbits.analyze.answer import Compared, answer
 from whichbits.analyze.crossover import crossovers
-from whichbits.analyze.summary import Answer, ArmSummary, CellSummary, Finding, Regime, SloCapacity
+from whichbits.analyze.summary import ArmSummary, CellSummary, Finding, SloCapacity
+from whichbits.analyze.verdicts import Answer, Regime
 
 ARMS = {"w8a8": arm("w8a8", "w8a8-fp8", device_name="NVIDIA L4"), "w4a16": arm("w4a16", device_name="NVIDIA L4")}
 TPOT = {"w8a8": {1: 34.9, 100: 66.5}, "w4a16": {1: 27.8, 100: 75.1}}

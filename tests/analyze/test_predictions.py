@@ -12,7 +12,8 @@ from tests.record.make_run import make_run
 from whichbits.analyze.crossover import crossovers
 from whichbits.analyze.predictions import Measured, scored_predictions
 from whichbits.analyze.summarize import summarize
-from whichbits.analyze.summary import CellSummary, Distribution, ScoredPrediction
+from whichbits.analyze.summary import CellSummary, Distribution
+from whichbits.analyze.verdicts import ScoredPrediction
 from whichbits.errors import BadInput
 from whichbits.record.run import Run
 

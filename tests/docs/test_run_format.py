@@ -13,7 +13,6 @@ from tests.docs.pages import keys, page, section
 from tests.record.make_run import make_run
 from whichbits.analyze.summarize import summarize
 from whichbits.analyze.summary import (
-    Answer,
     ArmSummary,
     CellSummary,
     Crossing,
@@ -23,11 +22,10 @@ from whichbits.analyze.summary import (
     EngineTimes,
     Estimate,
     Finding,
-    Regime,
     ReplicaSummary,
-    ScoredPrediction,
     Summary,
 )
+from whichbits.analyze.verdicts import Answer, Regime, ScoredPrediction
 from whichbits.record.columns import SCHEMA
 from whichbits.record.run import Run
 from whichbits.record.schema import Manifest

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tests.report.make_summary import make_manifest, make_summary
-from whichbits.analyze.summary import Finding, ScoredPrediction, Summary
+from whichbits.analyze.summary import Finding, Summary
+from whichbits.analyze.verdicts import ScoredPrediction
 from whichbits.report.html import html
 from whichbits.report.markdown import markdown
 from whichbits.report.terminal import text

@@ -3,21 +3,15 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
+
+import numpy as np
 
 from whichbits.analyze.answer_scope import holds_for, not_known, would_flip
 from whichbits.analyze.findings.observed import number
 from whichbits.analyze.load_curves import MARGIN, METRICS, AxisUnit, curves, load_unit, load_words, paired
-from whichbits.analyze.summary import (
-    Answer,
-    ArmSummary,
-    CellSummary,
-    Crossover,
-    Finding,
-    Metric,
-    Regime,
-    SloCapacity,
-)
+from whichbits.analyze.summary import ArmSummary, CellSummary, Crossover, Finding, Metric, SloCapacity
+from whichbits.analyze.verdicts import Answer, Regime
 from whichbits.record.schema import Manifest
 
 _Name = Literal["low_load", "high_load_latency", "high_load_throughput"]
@@ -110,25 +104,34 @@ def _judged(compared: Compared, name: _Name, metric: Metric) -> Regime | None:
     unit = load_unit(compared.cells)
     found = curves(compared.cells, metric, unit)
     arms = [arm for arm in compared.arms if arm in found]
-    if len(arms) < 2:
-        return None
-    loads, logs = paired([found[arm] for arm in arms])
+    loads, logs = paired([found[arm] for arm in arms]) if len(arms) > 1 else (np.empty(0), np.empty((0, 0)))
     lowest = name == "low_load"
     if not loads.size or (loads.size == 1 and lowest != (unit == "concurrency" and loads[0] <= HANDFUL)):
         return None
-    at = 0 if lowest else loads.size - 1
-    better = METRICS[metric].lower_is_better
-    ranked = sorted(range(len(arms)), key=lambda arm: float(logs[arm, at]) * (1 if better else -1))
-    best, after = arms[ranked[0]], arms[ranked[1]]
-    lead = math.exp(abs(float(logs[ranked[0], at] - logs[ranked[1], at]))) - 1
-    load = float(loads[at])
-    level = tuple(arm for arm in arms if arm != best and _level(compared.crossovers, (best, arm), metric, load))
-    value = math.exp(float(logs[ranked[0], at]))
+    at = 0 if lowest else -1
+    values = dict(zip(arms, np.exp(logs[:, at]).tolist(), strict=True))
+    return _ranked(compared, _Judge(name, metric, float(loads[at]), unit), values)
+
+
+class _Judge(NamedTuple):
+    name: _Name
+    metric: Metric
+    load: float
+    unit: AxisUnit
+
+
+def _ranked(compared: Compared, by: _Judge, values: Mapping[str, float]) -> Regime:
+    """Return the regime with the best of these values, and who may be level with it."""
+    better = METRICS[by.metric].lower_is_better
+    best, after, *_ = sorted(values, key=lambda arm: values[arm] if better else -values[arm])
+    lead = max(values[best], values[after]) / min(values[best], values[after]) - 1
+    others = (arm for arm in values if arm != best)
+    level = tuple(arm for arm in others if _level(compared.crossovers, (best, arm), by.metric, by.load))
     text = (
-        f"{best}: {METRICS[metric].name} {number(value)} at {_place(load, unit)}, "
+        f"{best}: {METRICS[by.metric].name} {number(values[best])} at {_place(by.load, by.unit)}, "
         f"{lead:.0%} ahead of {after}{_level_words(level)}"
     )
-    return Regime(name, best, text, metric, load, level, after, lead)
+    return Regime(by.name, best, text, by.metric, by.load, level, after, lead)
 
 
 def _place(load: float, unit: AxisUnit) -> str:

@@ -5,7 +5,8 @@ from typing import Any
 
 from whichbits.analyze.findings.observed import load_of
 from whichbits.analyze.load_curves import METRICS, load_words, range_words
-from whichbits.analyze.summary import ArmSummary, CellSummary, Crossover, Finding, Regime
+from whichbits.analyze.summary import ArmSummary, CellSummary, Crossover, Finding
+from whichbits.analyze.verdicts import Regime
 from whichbits.record.schema import Manifest
 
 FLIPS = {

@@ -8,7 +8,8 @@ from typing import Any, Literal
 from whichbits.analyze.findings.observed import load_of, number
 from whichbits.analyze.load_curves import value_of, why_unusable
 from whichbits.analyze.student import t_quantile
-from whichbits.analyze.summary import CellSummary, Crossover, ScoredPrediction
+from whichbits.analyze.summary import CellSummary, Crossover
+from whichbits.analyze.verdicts import ScoredPrediction
 from whichbits.errors import BadInput
 from whichbits.study.prediction import Crosses, Less, Names, Prediction, Quantity, Within, parse_prediction
 
