@@ -16,7 +16,7 @@ from markupsafe import Markup
 from whichbits.analyze.load_curves import HEADLINES, METRICS
 from whichbits.analyze.summary import Recommendation, Summary
 from whichbits.record.schema import Manifest
-from whichbits.report import predictions
+from whichbits.report import predictions, regimes
 from whichbits.report.charts import Figure, chart, figures
 from whichbits.report.measures import MEASURES, name_of
 from whichbits.report.palette import Sign, signs
@@ -80,6 +80,8 @@ def html(summary: Summary, manifest: Manifest) -> Mapping[str, bytes]:
         manifest=manifest,
         answers=[_answer(entry, summary) for entry in summary.recommendation],
         plates=[_plate(summary, figure) for figure in figures(summary)],
+        regimes=regimes.rows(summary),
+        regimes_scope=regimes.scope(summary),
         predictions=predictions.rows(summary),
         predictions_legend=predictions.LEGEND,
         measures=MEASURES,

@@ -8,7 +8,7 @@ import vl_convert
 
 from whichbits.analyze.summary import Summary
 from whichbits.record.schema import Manifest
-from whichbits.report import predictions
+from whichbits.report import predictions, regimes
 from whichbits.report.charts import Figure, chart, figures
 from whichbits.report.measures import MEASURES, headlines, name_of
 from whichbits.report.provenance import client_rows, commands, fact_rows, flat, study_yaml
@@ -35,6 +35,7 @@ def markdown(summary: Summary, manifest: Manifest) -> Mapping[str, bytes]:
     shown = figures(summary)
     blocks = (
         *_answer(summary, manifest),
+        *regimes.markdown(summary, escaped),
         *predictions.markdown(summary, escaped),
         *_pictures(shown),
         *_cells(summary),

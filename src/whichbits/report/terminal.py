@@ -10,7 +10,7 @@ from rich.text import Text
 
 from whichbits.analyze.summary import Crossover, Finding, Summary
 from whichbits.record.schema import Manifest
-from whichbits.report import predictions
+from whichbits.report import predictions, regimes
 from whichbits.report.measures import MEASURES, headlines, name_of
 from whichbits.report.table import Row, Value, groups, has_thin
 from whichbits.report.wording import (
@@ -47,6 +47,8 @@ def _sections(summary: Summary, manifest: Manifest) -> Iterable[RenderableType]:
     yield _title(summary, manifest)
     if summary.recommendation:
         yield _section("Answer", _answer(summary))
+    if summary.answer is not None:
+        yield _section("By regime", *regimes.terminal(summary))
     if summary.predictions:
         yield _section("Predictions", predictions.terminal(summary))
     yield _section(f"Cells by {LOAD_NAMES[summary.load_unit]}", _cells(summary), _legend(summary))
