@@ -36,6 +36,7 @@ from whichbits.analyze.summary import (
     Summary,
 )
 from whichbits.analyze.telemetry import GpuTelemetry
+from whichbits.analyze.verdicts import Answer, Regime, ScoredPrediction
 from whichbits.record import telemetry
 from whichbits.record.columns import SCHEMA
 from whichbits.record.run import Run
@@ -65,9 +66,10 @@ def test_every_key_of_the_manifest_stands_in_its_order() -> None:
 KINDS = (Summary, ArmSummary, CellSummary, Distribution, Crossover, Crossing, Finding)
 KINDS_OF_ENGINES = (ReplicaSummary, EngineTimes, Estimate, EngineLevel, GpuTelemetry)
 KINDS_OF_PROFILES = (Profile, KernelTime, KindTime, FamilyTime, NameTime, Gaps, HostTime, StepTime)
+KINDS_OF_ANSWERS = (ScoredPrediction, Answer, Regime)
 
 
-@pytest.mark.parametrize("kind", [*KINDS, *KINDS_OF_ENGINES])
+@pytest.mark.parametrize("kind", [*KINDS, *KINDS_OF_ANSWERS, *KINDS_OF_ENGINES])
 def test_every_key_of_the_summary_is_named(kind: type[Any]) -> None:
     named = set(re.findall(r"`(\w+)`", section(PAGE, "summary.json")))
 

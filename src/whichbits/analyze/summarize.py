@@ -1,4 +1,4 @@
-"""Turns a run into its summary: every cell in numbers, arms against each other, and what follows."""
+"""Turns a run into its summary: every cell in numbers, then what follows from them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,60 +11,40 @@ from whichbits.analyze.arms import arm_summary
 from whichbits.analyze.books import Difference, differences, pages
 from whichbits.analyze.cell_noise import intervals, replicates
 from whichbits.analyze.cells import cell_summary
+from whichbits.analyze.conclude import Inputs, conclude
 from whichbits.analyze.counted import CellCounts, counted
-from whichbits.analyze.crossover import crossovers, crossovers_by_capacity
-from whichbits.analyze.findings import Observed, findings
 from whichbits.analyze.kernels.profile import Profile, read_profiles
-from whichbits.analyze.limits import arm_capacity, cell_roofline
-from whichbits.analyze.load_curves import load_unit
 from whichbits.analyze.pairing import Resampled
 from whichbits.analyze.planned_cache import PlannedCache
-from whichbits.analyze.predicted_crossover import predicted_crossovers
-from whichbits.analyze.recommend import recommendations
-from whichbits.analyze.slo import slo_capacities
-from whichbits.analyze.summary import ArmSummary, CellSummary, Summary
+from whichbits.analyze.summary import CellSummary, Summary
 from whichbits.analyze.telemetry import gpu_telemetry
 from whichbits.errors import BadInput
 from whichbits.record.run import Run
-from whichbits.record.schema import Cell, Manifest
+from whichbits.record.schema import Cell
 from whichbits.study.model import Slo
-
-SUMMARY_VERSION = 1
 
 
 def summarize(run: Run) -> Summary:
     """Analyse a run, finished or not.
 
     Raises:
-        BadInput: the run is damaged, or its SLO is not one.
+        BadInput: the run is damaged, or its SLO or a prediction is not one.
     """
     counts = counted(run.each_scrape())
     described = {arm: arm_summary(run.manifest, record) for arm, record in run.manifest.arms.items()}
     slo = _slo(run.manifest.study)
     resampled = {cell.cell: replicates(cell, run.of_cell(cell.cell), slo) for cell in run.cells}
-    cells = _under_rooflines(_cells(run, counts, resampled, slo), described, run.manifest)
-    arms = tuple(run.manifest.arms) or tuple(dict.fromkeys(cell.arm for cell in cells))
-    predicted = run.manifest.source == "predicted"
-    compared = (predicted_crossovers if predicted else crossovers)(cells, arms, resampled)
-    by_capacity = crossovers_by_capacity(cells, arms, resampled)
-    profiles = _profiles(run, arms)
-    return Summary(
-        schema_version=SUMMARY_VERSION,
-        source=run.manifest.source,
-        study=run.manifest.name,
-        run=run.folder.resolve().name,
-        interrupted=run.interrupted,
-        load_unit=load_unit(cells),
-        arms={name: _with_capacity(arm, cells, run.manifest) for name, arm in described.items()},
-        cells=cells,
-        crossovers=compared,
-        findings=findings(
-            Observed(run.manifest, cells, compared, by_capacity, _differences(run, counts), profiles=profiles)
-        ),
-        recommendation=recommendations(cells, arms, compared),
-        crossovers_by_capacity=by_capacity,
-        slo_capacities=slo_capacities(cells, arms),
-        profiles=profiles,
+    return conclude(
+        Inputs(
+            manifest=run.manifest,
+            run=run.folder.resolve().name,
+            arms=described,
+            cells=_cells(run, counts, resampled, slo),
+            resampled=resampled,
+            differences=_differences(run, counts),
+            profiles=_profiles(run, tuple(described)),
+            interrupted=run.interrupted,
+        )
     )
 
 
@@ -106,19 +86,6 @@ def _profiles(run: Run, arms: Sequence[str]) -> tuple[Profile, ...]:
         return arm, profile.request_rate or 0.0, profile.concurrency or 0
 
     return tuple(sorted(read_profiles(run.folder), key=place))
-
-
-def _under_rooflines(
-    cells: tuple[CellSummary, ...], arms: Mapping[str, ArmSummary], manifest: Manifest
-) -> tuple[CellSummary, ...]:
-    return tuple(
-        replace(cell, roofline=cell_roofline(cell, arms[cell.arm], manifest)) if cell.arm in arms else cell
-        for cell in cells
-    )
-
-
-def _with_capacity(arm: ArmSummary, cells: tuple[CellSummary, ...], manifest: Manifest) -> ArmSummary:
-    return replace(arm, capacity=arm_capacity(arm, [cell for cell in cells if cell.arm == arm.arm], manifest))
 
 
 def _slo(study: dict[str, Any]) -> Slo | None:

@@ -2,9 +2,18 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, PositiveFloat, PositiveInt, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from whichbits.study.arm import Arm, ArmDefaults
+from whichbits.study.prediction import Names, parse_prediction
 from whichbits.study.request import RequestForm
 from whichbits.study.strict import Strict
 
@@ -115,6 +124,13 @@ class Limits(Strict):
     failed_share: float = Field(default=0.0, ge=0, le=1, description="More failures than this share: exit 4.")
 
 
+def _is_a_prediction(text: str, info: ValidationInfo) -> str:
+    """Refuse what cannot be scored later; where arms or loads are wrong themselves, those complaints come first."""
+    if "arms" in info.data and "loads" in info.data:
+        parse_prediction(text, Names(tuple(info.data["arms"]), [str(load) for load in info.data["loads"]]))
+    return text
+
+
 class Study(Strict):
     """What is asked: arms, traffic, loads, and the rules of a fair answer."""
 
@@ -141,6 +157,10 @@ class Study(Strict):
         default=None, description="Where kernels spend their time, by the profiler of engines that have one."
     )
     slo: Slo | None = Field(default=None, description="What a good request is; without it, no goodput.")
+    predictions: tuple[Annotated[str, AfterValidator(_is_a_prediction)], ...] = Field(
+        default=(),
+        description="What you expect, as `w4a16.tpot_median < w8a8.tpot_median at load 1`; scored later.",
+    )
     limits: Limits = Field(default=Limits(), description="How long to wait, and how many failures to bear.")
     output: str = Field(default="runs", description="Folder for run folders.")
     gpu: str | None = Field(default=None, description="The GPU that `whichbits predict` puts every replica on.")
