@@ -148,6 +148,8 @@ class CellSummary:
     itl_modes: ItlModes | None = None
     prefill_steps: PrefillSteps | None = None
     roofline: Roofline | None = None
+    definitions: dict[str, str] = field(default_factory=dict)
+    """Of an imported cell, what each metric means (``record.definitions``), by holder (``ttft_ms``)."""
 
 
 @dataclass(frozen=True)
