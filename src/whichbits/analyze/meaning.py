@@ -1,14 +1,17 @@
-"""What a number means, and whether two numbers mean the same: only then is their ratio one of servers, not of tools."""
+"""What a number means, and whether two mean the same: only then is their ratio one of servers, not of tools."""
 
 from dataclasses import dataclass
 
 from whichbits.analyze.summary import CellSummary, Metric
 from whichbits.record.definitions import DEFINITIONS, OURS
 
+_DEPENDS = {code for code in DEFINITIONS if code.endswith("_unknown")} | {"unstated"}
+"""What a number means then depends on a version or a tool that the file does not name."""
+
 
 @dataclass(frozen=True)
 class Shared:
-    """The holders to read a metric from on either side, and what to bear in mind; ``refusal`` if none may be compared."""
+    """Where to read a metric on either side, and what to bear in mind; ``refusal`` says why it must not be compared."""
 
     holders: tuple[str, str]
     caveats: tuple[str, ...] = ()
@@ -53,10 +56,9 @@ def _holder(offer: str) -> str:
 
 
 def _caveats(code: str, other: str) -> tuple[str, ...]:
-    """Return what to bear in mind: always of meanings that a version decides, else of meanings that differ."""
-    unsure = [each for each in (code, other) if each != other or code != other or each.endswith("_unknown")]
-    told = [DEFINITIONS[each].caveat for each in (unsure if code != other else unsure[:1])]
-    return tuple(dict.fromkeys(caveat for caveat in told if caveat))
+    """Return what to bear in mind where meanings differ, or are the same only as far as a file tells."""
+    told = (code, other) if code != other else (code,) if code in _DEPENDS else ()
+    return tuple(dict.fromkeys(caveat for each in told if (caveat := DEFINITIONS[each].caveat)))
 
 
 def _refusal(codes: list[str | None]) -> str:

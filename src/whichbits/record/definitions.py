@@ -79,8 +79,13 @@ DEFINITIONS: dict[str, Definition] = {
     "rate_whole": Definition("rate_whole", "total / time from first send to last finish, ramp and stragglers included"),
     "rate_whole_tokens_by_client": Definition("rate_whole", "total / time of the whole run", _CLIENT_TOKENS),
     "rate_window": Definition("rate_window", "mean rate within the tool's own measuring window"),
+    "goodput": Definition("goodput", "requests that held every bound of the SLO / time of the whole cell"),
     # An llm-d Benchmark Report of a tool that is not known
-    "unstated": Definition("unstated", "as the tool that wrote it defines it; the file does not say which"),
+    "unstated": Definition(
+        "unstated",
+        "as the tool that wrote it defines it; the file does not say which tool",
+        "comparable only if one tool wrote both",
+    ),
 }
 
 
@@ -93,5 +98,6 @@ OURS: dict[str, str] = {
     "output_tokens_per_s": "rate_whole",
     "total_tokens_per_s": "rate_whole",
     "requests_per_s": "rate_whole",
+    "goodput_requests_per_s": "goodput",
 }
 """What whichbits itself measures, by holder of an address in summary.json."""
