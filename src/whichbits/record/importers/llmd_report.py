@@ -10,7 +10,7 @@ from whichbits.record.importers.imported_cell import ImportedCell, known
 from whichbits.record.importers.importer import Importer
 from whichbits.record.importers.inference_perf import AGGREGATE as INFERENCE_PERF_MEANING
 from whichbits.record.importers.result_file import Json, ResultFile, items, number, part, whole, words
-from whichbits.record.importers.vllm_chat import definitions
+from whichbits.record.importers.vllm_chat import COMPLETIONS, definitions
 from whichbits.record.schema import Imported
 
 TOOL = "llm-d benchmark report"
@@ -37,7 +37,8 @@ _MEANINGS: dict[str, Mapping[str, str]] = {
     "inference-perf": INFERENCE_PERF_MEANING,
     # In a report, GuideLLM's time per output token is the one that contains the TTFT.
     "guidellm": {name: code for name, code in GUIDELLM_MEANING.items() if name != "tpot_ms"},
-    "whichbits": OURS,
+    # Its reports count from the send.
+    "whichbits": COMPLETIONS,
 }
 _VLLM = ("vllm-benchmark", "inferencemax")
 
@@ -69,7 +70,7 @@ def _read(file: ResultFile) -> list[ImportedCell]:
             imported=Imported(
                 f"{TOOL} of {tool}", _meaning(tool, settings), dict(_statistics(document, numbers, total))
             ),
-            arm=_model(document),
+            arm=_label(document) if tool == "whichbits" else _model(document),
             concurrency=whole(settings.get("concurrency")) or None,
             request_rate=number(settings.get("rate")) or None,
             completed=None if total is None else total - min(failures or 0, total),
@@ -142,14 +143,19 @@ def _iso(time: Json) -> float | None:
 
 
 def _engines(document: Json) -> list[Json]:
-    stack = part(document, "scenario").get("stack")
-    each = [part(component, "standardized") for component in stack] if isinstance(stack, list) else []
-    return [found for found in each if found.get("kind") == "inference_engine"]
+    each = [part(component, "standardized") for component in items(document, "scenario", "stack")]
+    return [found for found in each if part(found, "model")]
 
 
 def _model(document: Json) -> str | None:
     old = words(part(document, "scenario", "model").get("name"))
     return old or next((name for each in _engines(document) if (name := words(part(each, "model").get("name")))), None)
+
+
+def _label(document: Json) -> str | None:
+    """Return the arm that whichbits names in its own reports."""
+    stack = items(document, "scenario", "stack")
+    return next((words(part(each, "metadata").get("label")) for each in stack), None)
 
 
 def _hardware(document: Json) -> str | None:

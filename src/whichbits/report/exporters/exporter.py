@@ -25,7 +25,8 @@ class Exported:
     @property
     def stem(self) -> str:
         """Name of the cell's file, without its ending."""
-        load = f"c{self.cell.concurrency}" if self.cell.request_rate is None else f"rate{self.cell.request_rate:g}"
+        limits = (("rate", self.cell.request_rate), ("c", self.cell.concurrency))
+        load = "-".join(f"{name}{value:g}" for name, value in limits if value is not None) or "unlimited"
         arm = "".join(letter if letter.isalnum() or letter in "-._" else "-" for letter in self.cell.arm)
         return f"{self.cell.cell:04d}-{arm}-{load}-r{self.cell.repeat}"
 

@@ -1,28 +1,25 @@
-"""The llm-d Benchmark Report, version 0.2: statistics of one cell in YAML. What it requires and a run does not have
+"""The llm-d Benchmark Report, version 0.2: statistics of one cell in YAML, times counted from the send.
 
-is said to be unknown where the schema has a word for it, and otherwise left out.
+What the schema requires and a run does not have is said to be unknown; what it does not require is then left out.
 """
 
 import hashlib
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from typing import Any
 
 import yaml
 
-from whichbits.analyze.summary import CellSummary, Distribution
+from whichbits.analyze.latency import distribution, e2e_from_send_ms, itl_ms, tpot_ms, ttft_from_send_ms
+from whichbits.analyze.summary import CellSummary
+from whichbits.record.timelines import Timelines
 from whichbits.report.exporters.exporter import Exported
 
 VERSION = "0.2"
 
-_LATENCIES = {
-    # The report counts from the send; with the schedule as start, whichbits would not be comparable with other tools.
-    "time_to_first_token": ("ttft_from_send_ms", "ms"),
-    "time_per_output_token": ("tpot_ms", "ms/token"),
-    "inter_token_latency": ("itl_ms", "ms/token"),
-    "request_latency": ("e2e_ms", "ms"),
-}
+_UNITS = {"time_to_first_token": "ms", "request_latency": "ms"}
+_UNITS_OF_TOKENS = "ms/token"
 _RATES = {
     "output_token_rate": ("output_tokens_per_s", "tokens/s"),
     "total_token_rate": ("total_tokens_per_s", "tokens/s"),
@@ -36,13 +33,12 @@ def llmd_report(exported: Exported) -> tuple[str, bytes]:
         "version": VERSION,
         "run": _run(exported),
         "scenario": _scenario(exported),
-        "results": {"request_performance": {"aggregate": _aggregate(exported.summary)}},
+        "results": {"request_performance": {"aggregate": _aggregate(exported)}},
     }
     return ".yaml", yaml.safe_dump(report, sort_keys=False, allow_unicode=True).encode()
 
 
 def _run(exported: Exported) -> dict[str, Any]:
-    start = datetime.fromisoformat(exported.manifest.created)
     cell = exported.cell
     found: dict[str, Any] = {
         "uid": hashlib.sha256(f"{exported.manifest.created} {exported.stem}".encode()).hexdigest()[:32],
@@ -50,9 +46,9 @@ def _run(exported: Exported) -> dict[str, Any]:
     }
     seconds = exported.summary.duration_s
     if seconds is not None and cell.started_ns is not None:
-        began = start + timedelta(microseconds=cell.started_ns / 1000)
+        began = datetime.fromtimestamp((exported.manifest.origin_unix_ns + cell.started_ns) / 1e9, UTC)
         ended = began + timedelta(seconds=seconds)
-        found["time"] = {"start": began.isoformat(), "end": ended.isoformat(), "duration": f"PT{seconds}S"}
+        found["time"] = {"start": began.isoformat(), "end": ended.isoformat(), "duration": f"PT{seconds:.6f}S"}
     return found
 
 
@@ -91,21 +87,29 @@ def _engine(exported: Exported) -> dict[str, Any]:
     }
 
 
-def _aggregate(cell: CellSummary) -> dict[str, Any]:
+def _aggregate(exported: Exported) -> dict[str, Any]:
+    cell = exported.summary
     good = cell.requests - cell.failed
     requests: dict[str, Any] = {"total": cell.requests, "failures": cell.failed}
     for name, tokens in (("input_length", cell.prompt_tokens), ("output_length", cell.output_tokens)):
         mean = _mean(tokens, good)
         requests |= {} if mean is None else {name: {"units": "count", "mean": mean}}
-    return {"requests": requests, "latency": dict(_latencies(cell)), "throughput": dict(_rates(cell))}
+    latency = dict(_latencies(Timelines.of(exported.requests)))
+    return {"requests": requests, "latency": latency, "throughput": dict(_rates(cell))}
 
 
-def _latencies(cell: CellSummary) -> Iterator[tuple[str, dict[str, Any]]]:
-    for name, (holder, units) in _LATENCIES.items():
-        times: Distribution = getattr(cell, holder)
+def _latencies(timelines: Timelines) -> Iterator[tuple[str, dict[str, Any]]]:
+    each = {
+        "time_to_first_token": ttft_from_send_ms(timelines),
+        "time_per_output_token": tpot_ms(timelines),
+        "inter_token_latency": itl_ms(timelines),
+        "request_latency": e2e_from_send_ms(timelines),
+    }
+    for name, values in each.items():
+        times = distribution(values)
         if times.mean is not None:
             told = {statistic: getattr(times, statistic) for statistic in ("mean", "p50", "p90", "p99")}
-            yield name, {"units": units} | {key: value for key, value in told.items() if value is not None}
+            yield name, {"units": _UNITS.get(name, _UNITS_OF_TOKENS)} | told
 
 
 def _rates(cell: CellSummary) -> Iterator[tuple[str, dict[str, Any]]]:

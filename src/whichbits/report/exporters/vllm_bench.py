@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from whichbits.analyze.latency import itl_ms, tpot_ms, ttft_from_send_ms
+from whichbits.analyze.latency import e2e_from_send_ms, itl_ms, tpot_ms, ttft_from_send_ms
 from whichbits.record.timelines import Floats, Timelines
 from whichbits.report.exporters.exporter import Exported
 
@@ -59,12 +59,11 @@ def _totals(exported: Exported) -> dict[str, Any]:
 
 
 def _statistics(timelines: Timelines) -> Iterator[tuple[str, float | None]]:
-    e2el = np.where(timelines.succeeded, timelines.last_chunk_ns - timelines.sent_ns, np.nan) / 1e6
     quantities = {
         "ttft": ttft_from_send_ms(timelines),
         "tpot": tpot_ms(timelines),
         "itl": itl_ms(timelines),
-        "e2el": e2el,
+        "e2el": e2e_from_send_ms(timelines),
     }
     for name, values in quantities.items():
         known = values[~np.isnan(values)]
