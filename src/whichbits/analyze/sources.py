@@ -45,7 +45,7 @@ def read_source(argument: str) -> Source:
         return Source(name or path.name, _of_run(Run.load(path), {}))
     if path.is_file() and (summary := _summary(path)) is not None:
         return Source(name or _stem(path), _of_summary(summary))
-    return Source(name or _stem(path), _of_results({name or "": path}, keep_arms=name is None))
+    return Source(name or _stem(path), _of_results(path))
 
 
 def named_path(argument: str) -> tuple[str | None, Path]:
@@ -55,22 +55,26 @@ def named_path(argument: str) -> tuple[str | None, Path]:
 
 
 def result_cells(path: Path) -> list[ImportedCell]:
-    """Return the cells of a result file, or of every result file in a folder.
+    """Return the cells of a result file, or of every result file in a folder; where no arm is told, that names it.
 
     Raises:
         BadInput: a file is no result, or the folder holds none.
     """
-    if not path.is_dir():
-        return [replace(cell, arm=cell.arm or path.stem) for cell in read_results(path)]
-    files = sorted(file for file in path.iterdir() if file.suffix in _RESULT_ENDINGS)
+    files = _result_files(path) if path.is_dir() else [path]
+    arm = path.name if path.is_dir() else path.stem
+    return [replace(cell, arm=cell.arm or arm) for file in files for cell in read_results(file)]
+
+
+def _result_files(folder: Path) -> list[Path]:
+    files = sorted(file for file in folder.iterdir() if file.suffix in _RESULT_ENDINGS)
     if not files:
         raise BadInput(
             "no_results",
-            f"{path} is no run and holds no result file",
+            f"{folder} is no run and holds no result file",
             why=f"a run has a {FILE_NAME}; result files end in {', '.join(_RESULT_ENDINGS)}",
             fix="give a run folder, a result file, or a folder of result files",
         )
-    return [cell for file in files for cell in result_cells(file)]
+    return files
 
 
 def by_arm(cells: Sequence[ImportedCell], arm: str | None = None) -> dict[str, list[ImportedCell]]:
@@ -81,10 +85,8 @@ def by_arm(cells: Sequence[ImportedCell], arm: str | None = None) -> dict[str, l
     return found
 
 
-def _of_results(paths: dict[str, Path], *, keep_arms: bool) -> tuple[Side, ...]:
-    arms: dict[str, list[ImportedCell]] = {}
-    for name, path in paths.items():
-        arms |= by_arm(result_cells(path), None if keep_arms else name)
+def _of_results(path: Path) -> tuple[Side, ...]:
+    arms = by_arm(result_cells(path))
     facts = {arm: dict(cells[0].facts) | {"tool": cells[0].imported.tool} for arm, cells in arms.items()}
     with tempfile.TemporaryDirectory(prefix="whichbits-") as folder:
         return _of_run(Run.load(write_imported_run(Path(folder), "imported", arms)), facts)
