@@ -16,7 +16,7 @@ from whichbits.analyze.summary import Metric
 
 def side(folder: Path, content: object, name: str = "side") -> Side:
     (found,) = read_source(f"{name}={written(folder, f'{name}.json', content)}").sides
-    return found
+    return renamed(found, name)
 
 
 def renamed(found: Side, name: str) -> Side:
@@ -35,7 +35,7 @@ def of_files(folder: Path, baseline: object, candidate: object) -> PairCompariso
 def bench(tpot_s: Callable[[int], float], requests: int = 1200, **changed: Any) -> dict[str, Any]:
     """A detailed result whose request i has this TPOT, and 3 tokens."""
     each = [tpot_s(index) for index in range(requests)]
-    lists = {
+    lists: dict[str, list[Any]] = {
         "input_lens": [100 + index % 7 for index in range(requests)],
         "output_lens": [3] * requests,
         "ttfts": [0.05] * requests,

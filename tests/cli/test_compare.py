@@ -61,6 +61,10 @@ def test_limits_decide_the_exit_code(files: list[str], options: list[str], code:
     assert exit_code(["compare", *files, *options]) == code
 
 
+def test_a_limit_may_stand_before_the_sources(files: list[str]) -> None:
+    assert exit_code(["compare", "--fail-on", "median_tpot +10%", *files]) == 5
+
+
 def test_a_margin_is_a_percentage(files: list[str], capsys: Captured) -> None:
     assert exit_code(["compare", *files, "--json", "--margin", "25"]) == 0
 

@@ -25,7 +25,7 @@ _STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 def compare_results(
     *sources: str,
     margin: float = MARGIN * 100,
-    fail_on: tuple[str, ...] = (),
+    fail_on: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     fail_on_uncertain: Annotated[bool, Parameter(negative=())] = False,
     markdown: Path | None = None,
     summary: Annotated[bool, Parameter(negative=())] = False,

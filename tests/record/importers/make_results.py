@@ -108,7 +108,7 @@ def guidellm(requests: dict[str, Any] | None = None, errored: int = 1, **strateg
     return {"metadata": {"version": 1, "guidellm_version": "0.7.3"}, "benchmarks": [benchmark]}
 
 
-GUIDELLM_REQUESTS = {
+GUIDELLM_REQUESTS: dict[str, list[Any]] = {
     "successful": [
         {
             "request_start_time": 101.0,

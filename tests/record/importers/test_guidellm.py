@@ -1,6 +1,7 @@
 """GuideLLM's reports: its names are not ours, and its requests have first and last token only."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,7 +60,7 @@ def test_a_sample_of_the_requests_is_not_taken_for_all(tmp_path: Path) -> None:
         ({"type_": "throughput", "streams": None}, (None, None)),
     ],
 )
-def test_the_strategy_is_the_load(tmp_path: Path, strategy: dict[str, object], load: tuple[object, object]) -> None:
+def test_the_strategy_is_the_load(tmp_path: Path, strategy: dict[str, Any], load: tuple[object, object]) -> None:
     (cell,) = imported(tmp_path, guidellm(**strategy))
 
     assert (cell.concurrency, cell.request_rate) == load
