@@ -11,7 +11,7 @@ from tests.analyze.make_side import bench, noisy, of_files, renamed, row, side
 from tests.record.importers.make_bench import bench_record
 from tests.record.importers.make_results import aiperf, guidellm, sglang
 from tests.record.make_run import PowerLaw, SyntheticArm, make_run
-from whichbits.analyze.comparison import THIN, compare_pair
+from whichbits.analyze.comparison import NO_LOAD, THIN, compare_pair
 from whichbits.analyze.sources import read_source
 
 T4 = 2.776
@@ -196,6 +196,12 @@ def test_two_runs_are_compared_from_the_schedule(tmp_path: Path) -> None:
     (ours,) = read_source(str(make_run(tmp_path, {"bf16": SyntheticArm(tpot_ms=PowerLaw(10.0))}, loads=(4,)))).sides
 
     assert row(compare_pair((ours, renamed(ours, "again"))), "ttft_ms.p50").baseline == pytest.approx(20.0)
+
+
+def test_untold_loads_are_the_reader_s_to_know(tmp_path: Path) -> None:
+    told = bench_record(max_concurrency=None)
+
+    assert row(of_files(tmp_path, told, told), "tpot_ms.mean").notes == (NO_LOAD,)
 
 
 def test_goodput_under_other_bounds_is_another_quantity(tmp_path: Path) -> None:

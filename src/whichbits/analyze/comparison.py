@@ -20,6 +20,8 @@ Values = tuple[float | None, float | None]
 
 THIN = "fewer than 10 samples beyond the percentile"
 
+NO_LOAD = "no load is told: comparable only if both sides met the same"
+
 _Z = 1.96
 
 
@@ -181,8 +183,16 @@ def _row(sides: Sides, place: _Place, estimate: _Estimate, margin: float) -> Row
         significant=significant,
         paired=all(same_prompts(sides, pair) for pair in place.pairs),
         repeats=len(place.pairs),
-        notes=(*place.shared.caveats, *((THIN,) if thin else ())),
+        notes=tuple(_notes(place, thin=thin)),
     )
+
+
+def _notes(place: _Place, *, thin: bool) -> Iterator[str]:
+    yield from place.shared.caveats
+    if thin:
+        yield THIN
+    if place.load == (None, None):
+        yield NO_LOAD
 
 
 def _verdict(metric: Metric, estimate: _Estimate, margin: float, *, decided: bool, thin: bool) -> Verdict:

@@ -50,9 +50,9 @@ Sides = tuple[Side, Side]
 
 
 def load_name(concurrency: int | None, request_rate: float | None) -> str:
-    """Return a load as people write it: ``c16``, ``10/s``, ``10/s cap 32``, or that nothing limited it."""
+    """Return a load as people write it: ``c16``, ``10/s``, ``10/s cap 32``, or that no file tells it."""
     if request_rate is None:
-        return "unlimited" if concurrency is None else f"c{concurrency}"
+        return "untold" if concurrency is None else f"c{concurrency}"
     return f"{request_rate:g}/s" + ("" if concurrency is None else f" cap {concurrency}")
 
 

@@ -157,6 +157,41 @@ def aiperf(**changed: Any) -> dict[str, Any]:
     } | changed
 
 
+AIPERF_RECORDS = "\n".join(
+    json.dumps(each)
+    for each in (
+        {
+            "metadata": {"request_start_ns": 1759813207500000000, "benchmark_phase": "warmup"},
+            "metrics": {"request_latency": {"value": 9000.0, "unit": "ms"}},
+            "error": None,
+        },
+        {
+            "metadata": {
+                "request_start_ns": 1759813209000000000,
+                "benchmark_phase": "profiling",
+                "was_cancelled": False,
+            },
+            "metrics": {
+                "input_sequence_length": {"value": 550, "unit": "tokens"},
+                "time_to_first_token": {"value": 100.0, "unit": "ms"},
+                "request_latency": {"value": 135.0, "unit": "ms"},
+                "output_sequence_length": {"value": 4, "unit": "tokens"},
+                "inter_chunk_latency": {"value": [10.0, 20.0], "unit": "ms"},
+            },
+            "error": None,
+        },
+        {
+            "metadata": {
+                "request_start_ns": 1759813208000000000,
+                "benchmark_phase": "profiling",
+                "was_cancelled": True,
+            },
+            "metrics": {"error_isl": {"value": 550, "unit": "tokens"}},
+            "error": {"code": 499, "type": "RequestCancellationError", "message": "cancelled after 0 s"},
+        },
+    )
+)
+
 AIPERF_CSV = """Metric,avg,min,max,p1,p5,p10,p25,p50,p75,p90,p95,p99,std
 Request Latency (ms),"1,900.00",10,20,1,1,1,1,"1,880.00",1,1,1,"2,500.00",1
 Time to First Token (ms),60.00,10,20,1,1,1,1,50.00,1,90.00,1,120.00,1

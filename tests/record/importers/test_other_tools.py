@@ -1,11 +1,13 @@
 """AIPerf, inference-perf and llm-d's reports, each with hand-worked values."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from tests.record.importers.make_results import (
     AIPERF_CSV,
+    AIPERF_RECORDS,
     INFERENCE_PERF_REQUESTS,
     LLMD_NEW,
     aiperf,
@@ -46,6 +48,26 @@ def test_aiperf_s_csv_says_the_same_but_not_the_load(tmp_path: Path) -> None:
     assert (told["e2e_ms.mean"], told["e2e_ms.p99"], told["tpot_ms.p50"]) == (1900.0, 2500.0, 16.5)
     assert "tpot_ms.p90" not in told  # an empty field is no 0
     assert told["duration_s"] == 10.0
+
+
+def test_aiperf_s_records_are_requests_without_those_of_the_warm_up(tmp_path: Path) -> None:
+    (cell,) = imported(tmp_path, AIPERF_RECORDS, "profile_export.jsonl")
+    lost, good = cell.records
+
+    assert (lost.sent_ns, lost.error) == (0, "cancelled after 0 s")
+    assert good.sent_ns == 1000 * MS
+    assert good.chunk_ns == (1100 * MS, 1110 * MS, 1130 * MS)
+    assert (good.prompt_tokens, good.output_tokens, good.finished_ns) == (550, 4, 1135 * MS)
+    assert cell.imported.definitions["itl_ms"] == "itl_chunks"
+
+
+def test_without_gaps_aiperf_s_records_have_no_itl(tmp_path: Path) -> None:
+    told = json.loads(AIPERF_RECORDS.splitlines()[1])
+    del told["metrics"]["inter_chunk_latency"]
+    (cell,) = imported(tmp_path, told)
+
+    assert cell.records[0].chunk_ns == (100 * MS, 135 * MS)
+    assert "itl_ms" not in cell.imported.definitions
 
 
 def test_inference_perf_speaks_in_seconds(tmp_path: Path) -> None:

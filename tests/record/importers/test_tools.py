@@ -8,6 +8,7 @@ import pytest
 from tests.record.importers.make_bench import bench_record
 from tests.record.importers.make_results import (
     AIPERF_CSV,
+    AIPERF_RECORDS,
     INFERENCE_PERF_REQUESTS,
     LLMD_NEW,
     aiperf,
@@ -30,6 +31,7 @@ FILES: dict[str, object] = {
     "guidellm": guidellm(),
     "aiperf-json": aiperf(),
     "aiperf-csv": AIPERF_CSV,
+    "aiperf-records": AIPERF_RECORDS,
     "inference-perf": inference_perf(),
     "inference-perf-requests": INFERENCE_PERF_REQUESTS,
     "llm-d-report": LLMD_NEW,

@@ -11,7 +11,7 @@ from whichbits.record.schema import Imported
 
 TOOL = "aiperf"
 
-_MEANING = {
+MEANING = {
     "ttft_ms": "ttft_send",
     "ttft_from_send_ms": "ttft_send",
     # Its inter_token_latency is others' TPOT; the gaps between chunks are its inter_chunk_latency.
@@ -110,7 +110,7 @@ def _model(settings: Json) -> str | None:
 def _cell(metrics: _Metrics, model: str | None, concurrency: int | None, rate: float | None) -> ImportedCell:
     failed = metrics.get("error_request_count", {}).get("avg")
     return ImportedCell(
-        imported=Imported(TOOL, _MEANING, dict(_statistics(metrics))),
+        imported=Imported(TOOL, MEANING, dict(_statistics(metrics))),
         arm=model,
         concurrency=concurrency or None,
         request_rate=rate or None,

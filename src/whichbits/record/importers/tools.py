@@ -4,6 +4,7 @@ from pathlib import Path
 
 from whichbits.errors import BadInput
 from whichbits.record.importers.aiperf import AIPERF_CSV, AIPERF_JSON
+from whichbits.record.importers.aiperf_records import AIPERF_RECORDS
 from whichbits.record.importers.bench_result import SGLANG_BENCH, VLLM_BENCH
 from whichbits.record.importers.guidellm import GUIDELLM
 from whichbits.record.importers.imported_cell import ImportedCell
@@ -18,6 +19,7 @@ IMPORTERS: dict[str, Importer] = {
     "guidellm": GUIDELLM,
     "aiperf-json": AIPERF_JSON,
     "aiperf-csv": AIPERF_CSV,
+    "aiperf-records": AIPERF_RECORDS,
     "inference-perf": INFERENCE_PERF_SUMMARY,
     "inference-perf-requests": INFERENCE_PERF_REQUESTS,
     "llm-d-report": LLMD_REPORT,
