@@ -1,14 +1,18 @@
 """Every tool's file is known by its content, and what is none is refused with one clear error."""
 
 import json
+import random
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from tests.record.importers.make_bench import bench_record
 from tests.record.importers.make_results import (
     AIPERF_CSV,
     AIPERF_RECORDS,
+    GUIDELLM_REQUESTS,
     INFERENCE_PERF_REQUESTS,
     LLMD_NEW,
     aiperf,
@@ -119,6 +123,49 @@ def test_a_number_that_no_run_can_hold_is_refused(huge: dict[str, object], tmp_p
     with pytest.raises(BadInput) as caught:
         write_imported_run(tmp_path, "run", {"arm": cells})
     assert caught.value.code == "result_unusable"
+
+
+JUNK: tuple[Any, ...] = (None, True, -1, 0, 1e308, 10**30, "", "inf", [], [None], [{}], {}, {"": 1}, float("nan"))
+
+
+def spoiled(value: Any, drawn: random.Random) -> Any:
+    """The same with junk in one random place."""
+    if isinstance(value, dict) and value and drawn.random() < 0.9:
+        key = drawn.choice(list(value))
+        return {**value, key: spoiled(value[key], drawn)}
+    if isinstance(value, list) and value and drawn.random() < 0.9:
+        at = drawn.randrange(len(value))
+        return [*value[:at], spoiled(value[at], drawn), *value[at + 1 :]]
+    return drawn.choice(JUNK)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        detailed(latencies=[1, 1, 0]),
+        sglang(),
+        guidellm(GUIDELLM_REQUESTS),
+        aiperf(),
+        [json.loads(line) for line in AIPERF_RECORDS.splitlines()],
+        inference_perf(),
+        INFERENCE_PERF_REQUESTS,
+        llmd_old(),
+        yaml.safe_load(LLMD_NEW),
+    ],
+)
+def test_junk_anywhere_is_read_over_or_refused(content: Any, tmp_path: Path) -> None:
+    drawn = random.Random(7)
+    read = 0
+    for attempt in range(300):
+        junk = spoiled(spoiled(content, drawn), drawn)
+        try:
+            cells = read_results(written(tmp_path, "result.json", junk))
+            if attempt % 20 == 0:
+                write_imported_run(tmp_path, "run", {"arm": cells})
+        except BadInput:
+            continue
+        read += 1
+    assert read > 100
 
 
 @pytest.mark.parametrize("value", [None, True, "1", float("nan"), float("inf"), -1.0, 10**400, 1e300, [1]])

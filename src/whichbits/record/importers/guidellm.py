@@ -116,7 +116,7 @@ def _load(strategy: Json) -> tuple[int | None, float | None]:
 
 def _records(benchmark: Json, completed: int | None, errored: int | None) -> tuple[RequestRecord, ...]:
     """Return the requests, or none if the file holds only a sample of them."""
-    good, bad = items(benchmark, "requests", "successful"), items(benchmark, "requests", "errored")
+    good, bad = ([part(each) for each in items(benchmark, "requests", kind)] for kind in ("successful", "errored"))
     if not good or len(good) != completed or len(bad) != (errored or 0):
         return ()
     told = sorted(((_start(each), each, True) for each in good), key=lambda entry: entry[0])
