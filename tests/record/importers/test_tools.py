@@ -117,7 +117,9 @@ def test_a_huge_file_is_refused_unread(tmp_path: Path) -> None:
     assert caught.value.code == "result_too_large"
 
 
-@pytest.mark.parametrize("huge", [{"ttfts": [1e17, 0.2, 0.0]}, {"output_lens": [10**12, 2, 0]}])
+@pytest.mark.parametrize(
+    "huge", [{"ttfts": [1e17, 0.2, 0.0]}, {"start_times": [0.0, 1.7e9, 1.7e9]}, {"output_lens": [10**12, 2, 0]}]
+)
 def test_a_number_that_no_run_can_hold_is_refused(huge: dict[str, object], tmp_path: Path) -> None:
     cells = read_results(written(tmp_path, "result.json", detailed(**huge)))
     with pytest.raises(BadInput) as caught:

@@ -15,6 +15,9 @@ from whichbits.record.writer import RunWriter
 
 UNKNOWN = "unknown"
 
+LATEST_NS = 2**53
+"""Up to here (104 days) analysis holds times exactly."""
+
 
 def write_imported_run(parent: Path, name: str, arms: Mapping[str, Sequence[ImportedCell]]) -> Path:
     """Write a run of these arms into a fresh folder of ``parent``; cells of one arm and load become its repeats."""
@@ -29,15 +32,22 @@ def write_imported_run(parent: Path, name: str, arms: Mapping[str, Sequence[Impo
 
 
 def _keep(writer: RunWriter, cell: Cell, imported: ImportedCell) -> None:
+    latest = max(max(record.scheduled_ns, record.finished_ns or 0, *record.chunk_ns) for record in imported.records)
+    if latest > LATEST_NS:
+        raise _unusable(imported, f"{latest / 1e9:.0f} s after the first send")
     try:
         writer.cell(cell, imported.records)
     except (pa.ArrowException, OverflowError) as error:
-        raise BadInput(
-            "result_unusable",
-            f"a request of {imported.imported.tool} has a number that no run can hold: {error}",
-            why="a time or a token count in the file is far too large",
-            fix="look for what the tool wrote where it could not measure, or leave the requests out of the file",
-        ) from error
+        raise _unusable(imported, str(error)) from error
+
+
+def _unusable(imported: ImportedCell, what: str) -> BadInput:
+    return BadInput(
+        "result_unusable",
+        f"a request of {imported.imported.tool} has a number that no run can hold: {what}",
+        why="a time or a token count in the file is far too large",
+        fix="look for what the tool wrote where it could not measure, or leave the requests out of the file",
+    )
 
 
 def _numbered(arms: Mapping[str, Sequence[ImportedCell]]) -> list[tuple[Cell, ImportedCell]]:
