@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from whichbits.analyze.bands import LogRatios
-from whichbits.analyze.resample import draw, percentiles
+from whichbits.analyze.resample import draw, percentiles, widened
 from whichbits.record.timelines import Floats
 
 ECHO = 0.8
@@ -100,7 +100,7 @@ def measure(study: SimulatedStudy, rng: np.random.Generator, percent: float = 50
     for place in np.ndindex(shape):
         weights = draw(study.requests, seed=int(rng.integers(1 << 30)))
         both = np.exp(logs[(slice(None), *place)])
-        first, second = (np.log(percentiles(arm, weights, (percent,))[0]) for arm in both)
+        first, second = (widened(np.log(percentiles(arm, weights, (percent,))[0]), study.requests) for arm in both)
         values[place] = np.subtract(*np.log(np.percentile(both, percent, axis=1)))
         variances[place] = np.var(first - second)
     return LogRatios(np.log(study.loads), values, variances)

@@ -9,8 +9,15 @@ from scipy import stats
 
 from tests.analyze.make_cell import summary
 from tests.record.make_run import PowerLaw
-from whichbits.analyze.crossover import cost_crossover, cost_per_million_tokens, crossover, crossovers_by_capacity
-from whichbits.analyze.slo import slo_capacities, wilson
+from whichbits.analyze.alignment import alignments_apart
+from whichbits.analyze.crossover import (
+    cost_crossover,
+    cost_per_million_tokens,
+    crossover,
+    crossovers,
+    crossovers_by_capacity,
+)
+from whichbits.analyze.slo import slo_capacities, slo_loads, wilson
 from whichbits.analyze.summary import CellSummary, Distribution
 
 LOADS = (1, 2, 4, 8, 16, 32, 64)
@@ -49,6 +56,18 @@ def test_an_arm_that_is_slower_at_every_load_may_lead_at_every_share_of_capacity
     assert by_capacity(cells)[:2] == ("none", "a")
     flipped = arm("a", PowerLaw(10, 0.5), PowerLaw(100, 0.8)) + arm("b", PowerLaw(12, 0.5), PowerLaw(100, 0.2))
     assert by_capacity(flipped)[1] == "b"
+
+
+def test_what_is_held_equal_is_named_where_it_decides() -> None:
+    cells = arm("a", PowerLaw(12, 0.5), PowerLaw(100, 0.2)) + arm("b", PowerLaw(10, 0.5), PowerLaw(100, 0.8))
+    by_load, shares = crossovers(cells, ("a", "b")), crossovers_by_capacity(cells, ("a", "b"))
+
+    # At share s, a is at load 64 s^5 and b at load 64 s^1.25: 12 s^2.5 = 10 s^0.625 at s = (10 / 12)^(1 / 1.875).
+    (finding,) = [each for each in alignments_apart(by_load, shares) if each.text.startswith("median TPOT")]
+
+    assert "at equal loads it is b's throughout" in finding.text
+    assert "at equal shares of each arm's own capacity it crosses at 0.9 (" in finding.text
+    assert list(alignments_apart(by_load, by_load)) == []
 
 
 def test_loads_beyond_the_peak_have_no_share_of_their_own() -> None:
@@ -96,6 +115,16 @@ def test_the_load_that_holds_the_slo_lies_where_the_share_of_good_requests_falls
     assert first.high is not None
     assert first.low < 8 < first.high
     assert not first.beyond
+
+
+def test_the_loads_that_hold_are_told_best_arm_first() -> None:
+    cells = with_slo("b", {1: 1.0, 4: 0.5}) + with_slo("a", {1: 1.0, 4: 1.0}) + with_slo("c", {1: 0.5, 4: 0.1})
+
+    (finding,) = slo_loads(cells)
+
+    assert "99% of requests hold the SLO" in finding.text
+    assert ": a up to at least 4 (4 to beyond it); b up to 1.0 (1.0 to 1.0); c at no load." in finding.text
+    assert finding.evidence[1] == "b: 1000 of 1000 at 1, 500 of 1000 at 4"
 
 
 def test_few_requests_cannot_prove_that_nearly_all_hold() -> None:

@@ -5,6 +5,7 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.analyze.make_side import bench, noisy, of_files, renamed, row, side
@@ -196,6 +197,15 @@ def test_two_runs_are_compared_from_the_schedule(tmp_path: Path) -> None:
     (ours,) = read_source(str(make_run(tmp_path, {"bf16": SyntheticArm(tpot_ms=PowerLaw(10.0))}, loads=(4,)))).sides
 
     assert row(compare_pair((ours, renamed(ours, "again"))), "ttft_ms.p50").baseline == pytest.approx(20.0)
+
+
+def test_a_prediction_is_not_paired_with_what_was_measured(tmp_path: Path) -> None:
+    measured = side(tmp_path, bench(noisy(1)))
+    draws = {cell.cell: {"tpot_ms.mean": np.full(7, 2.3)} for cell in measured.cells}
+    predicted = replace(measured, resampled=draws, predicted=True)
+
+    assert row(compare_pair((measured, predicted)), "tpot_ms.mean").paired is False
+    assert row(compare_pair((predicted, predicted)), "tpot_ms.mean").paired is True
 
 
 def test_untold_loads_are_the_reader_s_to_know(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.analyze.make_cell import summaries, summary
@@ -36,6 +36,7 @@ def crossing_loads(cells: list[CellSummary]) -> list[float]:
     return [crossing.load for crossing in crossover(cells, ("a", "b"), "tpot_ms.p50").crossings]
 
 
+@settings(max_examples=60, deadline=None)
 @given(at=st.floats(1.3, 50), slope=st.floats(0.1, 2), shared=st.floats(-1, 1), scale=st.floats(1e-3, 1e3))
 def test_the_crossing_of_two_power_laws_is_recovered(at: float, slope: float, shared: float, scale: float) -> None:
     a, b = PowerLaw(scale, shared + slope), PowerLaw(scale * at**slope, shared)
@@ -48,6 +49,7 @@ def test_the_crossing_of_two_power_laws_is_recovered(at: float, slope: float, sh
     assert (found.verdict, found.leader_low_load, found.leader_high_load) == ("crosses", "a", "b")
 
 
+@settings(max_examples=60, deadline=None)
 @given(curve, curve, st.floats(1e-3, 1e3))
 def test_neither_the_order_of_arms_nor_the_unit_matters(a: list[float], b: list[float], unit: float) -> None:
     cells = two(dict(zip(LOADS, a, strict=True)), dict(zip(LOADS, b, strict=True)))
@@ -65,6 +67,7 @@ def test_neither_the_order_of_arms_nor_the_unit_matters(a: list[float], b: list[
     assert crossing_loads(scaled) == pytest.approx(crossing_loads(cells), rel=1e-6)
 
 
+@settings(max_examples=60, deadline=None)
 @given(curve, st.lists(st.floats(0.5, 1 / 1.09), min_size=len(LOADS), max_size=len(LOADS)))
 def test_an_arm_that_always_leads_crosses_nowhere(values: list[float], ratios: list[float]) -> None:
     ahead = {load: value * ratio for load, value, ratio in zip(LOADS, values, ratios, strict=True)}
@@ -238,6 +241,7 @@ def test_noise_within_the_margin_does_not_make_arms_take_turns() -> None:
     )
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.lists(curve, min_size=2, max_size=4))
 def test_the_recommended_arm_is_never_beaten_by_more_than_the_margin(rows: list[list[float]]) -> None:
     values = {f"arm{i}": dict(zip(LOADS, row, strict=True)) for i, row in enumerate(rows)}

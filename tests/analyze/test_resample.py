@@ -2,17 +2,18 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from whichbits.analyze.resample import block_length, draw, means, percentiles, pooled_percentiles
+from whichbits.analyze.resample import block_length, draw, means, percentiles, pooled_percentiles, widened
 from whichbits.analyze.student import t_quantile
 
 SIZES = st.integers(2, 60)
 SEEDS = st.integers(0, 1000)
 
 
+@settings(max_examples=60, deadline=None)
 @given(SIZES, SEEDS)
 def test_neighbours_are_drawn_together_and_everyone_equally_often(size: int, seed: int) -> None:
     weights = draw(size, seed, resamples=400)
@@ -34,6 +35,7 @@ def test_a_block_covers_its_length_and_wraps_around() -> None:
     assert steps.max() <= 2 * 3
 
 
+@settings(max_examples=60, deadline=None)
 @given(SIZES, SEEDS)
 def test_percentiles_are_numpys_of_the_drawn_sample(size: int, seed: int) -> None:
     values = np.random.default_rng(seed).exponential(size=size)
@@ -51,6 +53,7 @@ def test_percentiles_are_numpys_of_the_drawn_sample(size: int, seed: int) -> Non
         assert average[row] == pytest.approx(drawn.mean() if drawn.size else np.nan, nan_ok=True)
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.integers(40, 80), SEEDS)
 def test_pooled_percentiles_are_close_to_those_of_all_values_of_the_drawn_requests(size: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -90,12 +93,22 @@ def test_blocks_see_the_correlation_that_single_draws_miss() -> None:
         wave = np.array([kicks[max(0, at - 6) : at + 1].sum() for at in range(300)])
         true.append(wave.mean())
         blocks.append(means(wave, draw(300, seed)).var())
+        blocks.append(widened(means(wave, draw(300, seed)), 300).var())
         single.append(means(wave, rng.multinomial(300, np.full(300, 1 / 300), size=200).astype(np.int32)).var())
 
     assert np.mean(single) < 0.25 * np.var(true)
-    assert 0.5 * np.var(true) < np.mean(blocks) < 1.5 * np.var(true)
+    assert 0.6 * np.var(true) < np.mean(blocks) < 1.5 * np.var(true)
 
 
+@pytest.mark.parametrize("size", [10, 30])
+def test_few_blocks_of_independent_requests_show_the_whole_variance(size: int) -> None:
+    rng = np.random.default_rng(size)
+    seen = [widened(means(rng.normal(size=size), draw(size, seed)), size).var() for seed in range(400)]
+
+    assert np.mean(seen) == pytest.approx(1 / size, rel=0.15)
+
+
+@settings(max_examples=60, deadline=None)
 @given(st.floats(0.001, 0.999), st.floats(2, 500))
 def test_quantiles_of_student_are_scipys(probability: float, df: float) -> None:
     assert t_quantile(probability, df) == pytest.approx(stats.t.ppf(probability, df), rel=1e-4, abs=1e-4)

@@ -1,10 +1,14 @@
 """``whichbits inspect`` says what files hold, to people and to scripts, or why it cannot."""
 
+import io
 import json
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.record.make_run import make_run
 from whichbits.cli import exit_code
 
 LINE = "INFO 02-03 04:05:06 [kv_cache_utils.py:9] GPU KV cache size: 77,312 tokens"
@@ -17,11 +21,16 @@ def log(tmp_path: Path) -> Path:
     return path
 
 
+def objects(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
 def test_one_object_a_file_for_scripts(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code(["inspect", "--json", str(log), str(log)]) == 0
 
-    first, second = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    first, second = objects(capsys)
     assert first == second
+    assert first["file"] == str(log)
     assert first["kind"] == "startup_log"
     assert first["engine"] == "vllm"
     assert first["engine_version"] is None
@@ -31,17 +40,40 @@ def test_one_object_a_file_for_scripts(log: Path, capsys: pytest.CaptureFixture[
     assert first["warnings"] == []
 
 
-def test_people_see_facts_lines_and_errors(
+def test_people_see_facts_line_numbers_and_what_errors_mean(
     log: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("COLUMNS", "80")
+    log.write_text(f"# a line of someone else\n{log.read_text()}")
 
     assert exit_code(["inspect", str(log)]) == 0
 
     shown = capsys.readouterr().out
-    assert "kv_cache_tokens  77,312  1" in shown
-    assert f"1 {LINE}" in shown
-    assert "engine_core_failed_to_start" in shown
+    assert "kv_cache_tokens  77,312  line 2" in shown
+    assert "error engine_core_failed_to_start" in shown
+    assert "This follows from another error" in shown
+    assert max(map(len, shown.splitlines()[1:])) <= 80
+
+
+def test_a_file_that_is_unknown_does_not_stop_the_others(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unknown, missing = tmp_path / "poem.txt", tmp_path / "none.log"
+    unknown.write_text("a host of golden daffodils\n")
+
+    assert exit_code(["inspect", "--json", str(unknown), str(missing), str(log)]) == 2
+
+    said = capsys.readouterr()
+    codes = [[error["code"] for error in json.loads(line)["errors"]] for line in said.out.splitlines()]
+    assert codes == [["unknown_content"], ["unreadable_file"], ["engine_core_failed_to_start"]]
+    assert str(unknown) in "".join(said.err.split())
+
+
+def test_standard_input_is_read(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(f"{LINE}\n".encode())))
+
+    assert exit_code(["inspect", "--json", "-"]) == 0
+    assert objects(capsys)[0]["facts"] == {"kv_cache_tokens": 77312}
 
 
 def test_a_file_of_another_encoding_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -49,7 +81,7 @@ def test_a_file_of_another_encoding_is_read(tmp_path: Path, capsys: pytest.Captu
     path.write_text(f"{LINE}\n", encoding="utf-16")
 
     assert exit_code(["inspect", "--json", str(path)]) == 0
-    assert json.loads(capsys.readouterr().out)["facts"] == {"kv_cache_tokens": 77312}
+    assert objects(capsys)[0]["facts"] == {"kv_cache_tokens": 77312}
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"\x00\xff\xfe\x80"])
@@ -64,3 +96,79 @@ def test_what_cannot_be_read_is_bad_input(tmp_path: Path, content: bytes, capsys
 def test_a_missing_file_is_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code(["inspect", str(tmp_path / "none.log")]) == 2
     assert "unreadable_file" in capsys.readouterr().err
+
+
+def test_a_result_whose_numbers_json_cannot_hold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "result.json"
+    path.write_text('{"duration": 2.0, "completed": 4, "request_throughput": 2.0, "mine": 1e999, "who": "\\ud800"}')
+
+    assert exit_code(["inspect", "--json", str(path)]) == 0
+    (found,) = objects(capsys)
+    assert found["facts"]["metadata"]["mine"] is None
+    assert exit_code(["inspect", str(path)]) == 0
+
+
+POOL = (
+    "INFO 02-03 04:05:05 [x.py:9] non-default args: {'model': 'm', 'max_num_seqs': 256}\n"
+    "INFO 02-03 04:05:06 [x.py:9] GPU KV cache size: 102,288 tokens\n"
+    "INFO 02-03 04:05:06 [x.py:9] Maximum concurrency for 4,096 tokens per request: 24.97x\n"
+)
+
+
+def test_how_many_of_my_requests_fit(
+    log: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    log.write_text(POOL)
+
+    assert exit_code(["inspect", "--json", "--mean-tokens", "438", str(log)]) == 0
+    facts = objects(capsys)[0]["facts"]
+    assert (facts["mean_tokens"], facts["requests_that_fit"], facts["limited_by"]) == (438, 233, "kv_cache")
+
+    assert exit_code(["inspect", "--mean-tokens", "200", str(log)]) == 0
+    shown = capsys.readouterr().out
+    assert "Maximum concurrency 24.97x is for requests of 4,096 tokens; shorter ones fit more often." in shown
+    assert "(200 tokens each) the KV cache holds 511 at once, but --max-num-seqs lets only 256 run" in shown
+
+
+def test_without_a_size_the_user_is_told_how_to_give_one(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log.write_text(POOL)
+
+    assert exit_code(["inspect", str(log)]) == 0
+    assert "Give --mean-tokens for yours." in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("mean", ["0", "-3", "nan", "inf"])
+def test_a_size_that_is_none_is_bad_input(log: Path, mean: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code(["inspect", f"--mean-tokens={mean}", str(log)]) == 2
+    assert "mean_tokens_not_positive" in capsys.readouterr().err
+
+
+def test_the_size_is_that_of_a_runs_requests(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log.write_text(POOL)
+    run = make_run(tmp_path, loads=(1,))
+
+    assert exit_code(["inspect", "--json", "--run", str(run), str(log)]) == 0
+    facts = objects(capsys)[0]["facts"]
+    assert (facts["mean_tokens"], facts["requests_that_fit"]) == (111.0, 921)  # 100 + 11 tokens; 102288 / 111
+
+
+def test_of_a_runs_folder_its_logs_and_scrapes_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = make_run(tmp_path, loads=(1,))
+    (run / "logs").mkdir(exist_ok=True)
+    (run / "logs" / "bf16-0.log").write_text(POOL)
+
+    assert exit_code(["inspect", "--json", str(run)]) == 0
+
+    kinds = {Path(found["file"]).parent.name: found for found in objects(capsys)}
+    assert kinds["logs"]["facts"]["requests_that_fit"] == 921
+    assert kinds["scrapes"]["kind"] == "metrics"
+    assert kinds["scrapes"]["facts"]["scrapes"] > 0
+
+
+def test_a_folder_without_a_run_is_bad_input(tmp_path: Path, log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code(["inspect", "--json", str(tmp_path), str(log)]) == 2
+
+    said = capsys.readouterr()
+    assert "run_not_found" in said.err
+    assert len(said.out.splitlines()) == 2

@@ -219,3 +219,33 @@ def test_the_text_is_what_the_chunks_said(parts: list[str]) -> None:
 
     assert found["content_chunks"] == len(parts)
     assert found["text"] == said
+
+
+PASTED = (
+    'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}',
+    'data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}]}',
+    'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}',
+    'data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":1}}',
+    "data: [DONE]",
+)
+
+
+@pytest.mark.parametrize("between", ["\n\n", "\n", "\n\n\n", "\r\n", "\r\n\r\n"])
+@pytest.mark.parametrize("before", ["", "> "])
+def test_a_pasted_stream_reads_as_it_was_sent(between: str, before: str) -> None:
+    text = "".join(before + line + between.replace("\n\n", f"\n{before}\n") for line in PASTED)
+
+    found = recognise("issue.txt", text)
+
+    assert found is not None
+    assert found.errors == ()
+    facts = {name: found.facts[name] for name in ("success", "done", "text", "content_chunks", "completion_tokens")}
+    assert facts == {"success": True, "done": True, "text": "Hi", "content_chunks": 1, "completion_tokens": 1}
+
+
+def test_an_error_right_before_done_is_seen_though_pasted_together() -> None:
+    found = recognise("issue.txt", 'data: {"error": {"message": "too long", "code": 400}}\ndata: [DONE]\n')
+
+    assert found is not None
+    assert [(error.code, error.line) for error in found.errors] == [("error_in_stream", "too long")]
+    assert found.facts["done"] is True

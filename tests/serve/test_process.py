@@ -61,6 +61,18 @@ async def test_a_killed_leash_takes_the_server_along_and_stop_finds_the_strays(t
     assert survivors([daemon], 1) == []
 
 
+async def test_a_killed_leash_leaves_no_stray_that_lost_its_environment(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    shell = f"sleep 60 & echo $! >> {pids}; env -i sleep 60 & echo $! >> {pids}; wait"
+    server = ServerProcess(["sh", "-c", shell], {}, tmp_path / "log")
+    strays = wait_for_pids(pids, 2)
+
+    os.kill(server.leash_pid, signal.SIGKILL)
+    await server.stop()
+
+    assert survivors(strays, 1) == []
+
+
 @pytest.mark.parametrize("fork", ["forks", "alone"])
 def test_the_server_is_gone_soon_after_its_owner_was_killed(tmp_path: Path, fork: str) -> None:
     argv = command(0, tmp_path / "pids", "daemon")

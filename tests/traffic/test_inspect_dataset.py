@@ -191,3 +191,30 @@ def test_records_of_odd_types_are_counted_as_unusable(rows: list[tuple[Any, ...]
 @given(st.sampled_from([BURST, AZURE]), st.lists(st.lists(cells, max_size=8)))
 def test_tables_of_odd_cells_never_raise(table: str, rows: list[list[str]]) -> None:
     recognise("trace.csv", table + "\n".join(",".join(row) for row in rows))
+
+
+@pytest.mark.parametrize(
+    ("text", "data_format", "usable"),
+    [
+        ('["why", "how", ""]', "prompts", 2),
+        ('{"question_id": 1, "turns": ["why", "and then"]}\n', "prompts", 1),
+        ('{"text": "once upon a time"}\n{"text": 5}\n', "prompts", 1),
+        ('{"prompt": [{"role": "user", "content": "why"}]}\n', "prompts", 1),
+        ('{"custom_id": "1", "url": "/v1/completions", "body": {"model": "m", "prompt": "why"}}\n', "prompts", 1),
+        (
+            '{"rows": [{"row_idx": 0, "row": {"prompt": "why"}}, {"row_idx": 1, "row": {"prompt": "how"}}]}',
+            "prompts",
+            2,
+        ),
+        (
+            '{"data": [{"conversations": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b"}]}]}',
+            "sharegpt",
+            1,
+        ),
+    ],
+)
+def test_records_in_the_wrappings_that_files_have(text: str, data_format: str, usable: int) -> None:
+    found = recognise("data", text)
+
+    assert found is not None
+    assert (found.facts["format"], found.facts["rows_usable"]) == (data_format, usable)

@@ -109,7 +109,7 @@ async def _send(url: str, name: str) -> CellCapture:
 
 
 async def _cached(control: ControlClient) -> int:
-    return read_counters((await control.scrape()).text, "vllm:").cached_prompt_tokens or 0
+    return read_counters((await control.scrape()).text).prefix_hit_tokens or 0
 
 
 def _front_end(process: ServerProcess) -> int:

@@ -56,7 +56,11 @@ def test_an_engine_that_hangs_in_mid_cell(tmp_path: Path, vllm_python: Path, mod
     """vLLM's health check goes on saying 200 while its engine core stands still; the requests tell."""
     limits = {"ready_seconds": 180, "silence_seconds": 5, "request_seconds": 20}
     study = write_study(
-        tmp_path, {"bf16": arm(vllm_python, model)}, cell={"requests": 24}, loads=[{"concurrency": 8}], limits=limits
+        tmp_path,
+        {"bf16": arm(vllm_python, model)},
+        cell={"requests": 24},
+        loads=[{"request_rate": 4, "concurrency": 8}],
+        limits=limits,
     )
     with tool(tmp_path, "run", study, program=AS_INSTALLED) as running:
         running.wait_for("started, 24 requests")

@@ -110,15 +110,18 @@ def test_hits_are_what_the_traffic_repeats(finished: tuple[Run, list[int], int])
             met = [prefixes[record.index] for record in run.records(cell.cell) if record.replica == replica]
             repeated = len(met) - len(set(met))
             assert repeated > 0
-            assert grown[cell.cell][replica].total.cached_prompt_tokens == repeated * PREFIX_TOKENS
+            assert grown[cell.cell][replica].total.prefix_hit_tokens == repeated * PREFIX_TOKENS
 
 
-def test_the_summary_has_the_hit_rate_of_both_replicas_together(finished: tuple[Run, list[int], int]) -> None:
+def test_the_summary_has_the_hit_rate_of_each_replica_and_of_both(finished: tuple[Run, list[int], int]) -> None:
     run, _, _ = finished
     summary: dict[str, Any] = json.loads((run.folder / "summary.json").read_text())
     grown = counted(run.each_scrape())
 
     for cell in summary["cells"]:
-        cached = [grown[cell["cell"]][replica].total.cached_prompt_tokens or 0 for replica in ("0", "1")]
-        assert cell["prefix_hit_rate"] == pytest.approx(sum(cached) / (48 * 112))
+        sent = Counter(record.replica for record in run.records(cell["cell"]))
+        hits = {name: page.total.prefix_hit_tokens or 0 for name, page in grown[cell["cell"]].items()}
+        rates = {replica["replica"]: replica["hit_rate"] for replica in cell["replicas"]}
+        assert rates == pytest.approx({name: hit / (sent[name] * 112) for name, hit in hits.items()})
+        assert cell["prefix_hit_rate"] == pytest.approx(sum(hits.values()) / (48 * 112))
     assert summary["arms"]["bf16"]["kv_cache_tokens"] == 2**30 // 512

@@ -32,6 +32,8 @@ class LogRatios:
     log_load: Floats
     values: Floats
     variances: Floats
+    apart: bool = False
+    """True if no two values come from one visit of an arm, so that no shift is shared between loads."""
 
     @property
     def repeats(self) -> int:
@@ -98,7 +100,7 @@ def bands(ratios: LogRatios) -> Bands:
     repeats = (~np.isnan(ratios.values)).sum(axis=1).astype(np.float64)
     expected = SPREAD**2 + _mean_known(ratios.variances)
     scaled = (ratios.values - mean[:, None]) / np.sqrt(expected)[:, None]
-    square, df, shared = _dispersion(scaled)
+    square, df, shared = _of_single_cells(scaled) if ratios.apart else _dispersion(scaled)
     scale = (SPREAD_DF + df * square) / (SPREAD_DF + df)
     deviation = np.sqrt(scale * expected)
     found = Bands(
@@ -107,7 +109,7 @@ def bands(ratios: LogRatios) -> Bands:
         deviation=deviation,
         repeats=repeats,
         df=SPREAD_DF + df,
-        shared=(SPREAD_DF * _SHARED + df * shared) / (SPREAD_DF + df),
+        shared=0.0 if ratios.apart else (SPREAD_DF * _SHARED + df * shared) / (SPREAD_DF + df),
         curvature=0.0,
         resampled=not np.isnan(ratios.variances).all(),
     )
@@ -118,6 +120,12 @@ def _mean_known(variances: Floats) -> Floats:
     known = ~np.isnan(variances)
     total = np.where(known, variances, 0.0).sum(axis=1)
     return np.asarray(total / np.maximum(known.sum(axis=1), 1), dtype=np.float64)
+
+
+def _of_single_cells(scaled: Floats) -> tuple[float, float, float]:
+    """Return the same as ``_dispersion`` where every cell is shifted on its own."""
+    freedom = float((~np.isnan(scaled)).sum() - len(scaled))
+    return float(np.nansum(scaled**2)) / max(freedom, 1.0), freedom, 0.0
 
 
 def _dispersion(scaled: Floats) -> tuple[float, float, float]:

@@ -2,13 +2,14 @@
 
 import zlib
 from collections.abc import Mapping
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
 
 from whichbits.analyze.latency import e2e_ms, itl_ms, tpot_ms, ttft_ms
 from whichbits.analyze.load_curves import HALF_A_REQUEST, value_of
-from whichbits.analyze.resample import Weights, draw, means, percentiles, pooled_percentiles
+from whichbits.analyze.resample import Weights, draw, means, percentiles, pooled_percentiles, widened
 from whichbits.analyze.summary import CellSummary, Metric
 from whichbits.analyze.throughput import good
 from whichbits.record.schema import Cell
@@ -22,7 +23,12 @@ _Z = 1.96
 
 
 def replicates(cell: Cell, requests: pa.Table, slo: Slo | None = None) -> Replicates:
-    """Resample one cell; cells of one load and repeat draw the same requests, whatever their arm."""
+    """Resample one cell; cells of one load and repeat draw the same requests, whatever their arm.
+
+    What a predicted cell leaves open are the predictor's constants, of which all its cells took the same draws.
+    """
+    if cell.draws:
+        return {cast("Metric", address): _logs(np.array(values)) for address, values in cell.draws.items()}
     if requests.num_rows < 2:
         return {}
     timelines = Timelines.of(requests.sort_by("index"))
@@ -30,8 +36,7 @@ def replicates(cell: Cell, requests: pa.Table, slo: Slo | None = None) -> Replic
     with np.errstate(divide="ignore", invalid="ignore"):
         # A resample may hold failed requests only: no time, no work.
         found = _latencies(timelines, weights) | _work(cell, timelines, weights, slo)
-        logs = {metric: np.log(values) for metric, values in found.items()}
-    return {metric: np.where(np.isfinite(values), values, np.nan) for metric, values in logs.items()}
+    return {metric: widened(_logs(values), len(timelines)) for metric, values in found.items()}
 
 
 def intervals(cell: CellSummary, resampled: Replicates) -> dict[str, tuple[float, float]]:
@@ -48,6 +53,12 @@ def variance(logs: Floats) -> float:
     """Return the variance of resampled logarithms; NaN if fewer than half of the resamples know the value."""
     known = logs[~np.isnan(logs)]
     return float(known.var()) if known.size * 2 >= logs.size else float("nan")
+
+
+def _logs(values: Floats) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(values)
+    return np.where(np.isfinite(logs), logs, np.nan)
 
 
 def _seed(cell: Cell) -> int:

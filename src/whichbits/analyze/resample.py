@@ -37,6 +37,19 @@ def draw(requests: int, seed: int, resamples: int = RESAMPLES) -> Weights:
     return drawn
 
 
+def widened(logs: Floats, requests: int) -> Floats:
+    """Return resampled values, spread out around their mean by what few blocks hide.
+
+    As with a sample variance over n instead of n - 1, blocks that are a share of the cell hide that share of the
+    variance; and whole blocks draw somewhat more requests than there are.
+    """
+    share = block_length(requests) / requests
+    hidden = np.ceil(1 / share) * share / (1 - share)
+    centre = np.nanmean(logs) if np.isfinite(logs).any() else np.nan
+    spread: Floats = centre + (logs - centre) * np.sqrt(hidden)
+    return spread
+
+
 def percentiles(values: Floats, weights: Weights, percents: tuple[float, ...]) -> Floats:
     """Return each resample's percentiles, shape (percents, resamples), linear between order statistics.
 

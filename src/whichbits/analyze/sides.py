@@ -34,6 +34,8 @@ class Side:
     prompts: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     """Prompt lengths in the order of requests, by number of the cell: equal ones are taken for the same prompts."""
     slo: str | None = None
+    predicted: bool = False
+    """What a prediction leaves open are its constants, not which requests came: that pairs with predictions only."""
 
     @property
     def loads(self) -> tuple[Load, ...]:
@@ -57,7 +59,9 @@ def load_name(concurrency: int | None, request_rate: float | None) -> str:
 
 
 def same_prompts(sides: Sides, pair: Pair) -> bool:
-    """Say whether both cells sent the same prompts, as far as their lengths tell."""
+    """Say whether both cells sent the same prompts, as far as their lengths tell, and leave open the same."""
+    if sides[0].predicted != sides[1].predicted:
+        return False
     one, other = (side.prompts.get(cell.cell) for side, cell in zip(sides, pair, strict=True))
     return one is not None and one == other
 

@@ -1,12 +1,12 @@
 """The highest load at which an arm holds its SLO, from the share of good requests over load."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from whichbits.analyze.load_curves import AxisUnit, load_of, load_unit
-from whichbits.analyze.summary import CellSummary, SloCapacity
+from whichbits.analyze.load_curves import AxisUnit, load_of, load_unit, load_words
+from whichbits.analyze.summary import CellSummary, Finding, SloCapacity
 from whichbits.record.timelines import Floats
 
 SHARE = 0.99
@@ -38,6 +38,32 @@ def slo_capacity(cells: Sequence[CellSummary], arm: str, unit: AxisUnit, share: 
     beyond = bool((good / n >= share).all())
     sure_to_break = None if (high >= share).all() else at_most
     return SloCapacity(arm, share, estimate, at_least, sure_to_break, beyond)
+
+
+def slo_loads(cells: Sequence[CellSummary]) -> Iterator[Finding]:
+    """Say up to which load each arm holds the SLO, the arm that holds most first."""
+    held = slo_capacities(cells, tuple(dict.fromkeys(cell.arm for cell in cells)))
+    if held:
+        words = {"concurrency": "concurrent requests", "request_rate": "requests/s"}[load_unit(cells)]
+        told = "; ".join(_told(capacity) for capacity in held)
+        text = (
+            f"{held[0].share:.0%} of requests hold the SLO (loads in {words}, 95 % intervals in parentheses): {told}."
+        )
+        yield Finding("observed", "slo_load", text, tuple(_shares(cells, capacity.arm) for capacity in held))
+
+
+def _told(capacity: SloCapacity) -> str:
+    if capacity.load is None:
+        return f"{capacity.arm} at no load"
+    low = "below the range" if capacity.low is None else load_words(capacity.low)
+    high = "beyond it" if capacity.high is None else load_words(capacity.high)
+    at_least = "at least " if capacity.beyond else ""
+    return f"{capacity.arm} up to {at_least}{load_words(capacity.load)} ({low} to {high})"
+
+
+def _shares(cells: Sequence[CellSummary], arm: str) -> str:
+    sent, held = _counts(cells, arm, load_unit(cells))
+    return f"{arm}: " + ", ".join(f"{held[load]:.0f} of {sent[load]} at {load:g}" for load in sorted(sent))
 
 
 def wilson(good: Floats, n: Floats) -> tuple[Floats, Floats]:

@@ -101,10 +101,14 @@ def _of_run(run: Run, more: dict[str, dict[str, str]]) -> tuple[Side, ...]:
         Side(
             name=name,
             cells=_cells(summary, name),
-            facts=_facts(summary.arms.get(name)) | _hardware(run.manifest) | more.get(name, {}),
+            facts={"source": run.manifest.source}
+            | _facts(summary.arms.get(name))
+            | _hardware(run.manifest)
+            | more.get(name, {}),
             resampled=resampled,
             prompts=prompts,
             slo=None if bounds is None else bounds.model_dump_json(),
+            predicted=run.manifest.source == "predicted",
         )
         for name in dict.fromkeys(cell.arm for cell in summary.cells)
     )
@@ -112,7 +116,10 @@ def _of_run(run: Run, more: dict[str, dict[str, str]]) -> tuple[Side, ...]:
 
 def _of_summary(summary: Summary) -> tuple[Side, ...]:
     names = dict.fromkeys(cell.arm for cell in summary.cells)
-    return tuple(Side(name, _cells(summary, name), _facts(summary.arms.get(name)), slo="not told") for name in names)
+    told = {"source": summary.source}
+    return tuple(
+        Side(name, _cells(summary, name), told | _facts(summary.arms.get(name)), slo="not told") for name in names
+    )
 
 
 def _cells(summary: Summary, arm: str) -> tuple[CellSummary, ...]:

@@ -18,6 +18,7 @@ from whichbits.analyze.limits import arm_capacity, cell_roofline
 from whichbits.analyze.load_curves import load_unit
 from whichbits.analyze.pairing import Resampled
 from whichbits.analyze.planned_cache import PlannedCache
+from whichbits.analyze.predicted_crossover import predicted_crossovers
 from whichbits.analyze.recommend import recommendations
 from whichbits.analyze.slo import slo_capacities
 from whichbits.analyze.summary import ArmSummary, CellSummary, Summary
@@ -41,7 +42,9 @@ def summarize(run: Run) -> Summary:
     resampled = {cell.cell: replicates(cell, run.of_cell(cell.cell), slo) for cell in run.cells}
     cells = _under_rooflines(_cells(run, counts, resampled, slo), described, run.manifest)
     arms = tuple(run.manifest.arms) or tuple(dict.fromkeys(cell.arm for cell in cells))
-    compared = crossovers(cells, arms, resampled)
+    predicted = run.manifest.source == "predicted"
+    compared = (predicted_crossovers if predicted else crossovers)(cells, arms, resampled)
+    by_capacity = crossovers_by_capacity(cells, arms, resampled)
     return Summary(
         schema_version=SUMMARY_VERSION,
         source=run.manifest.source,
@@ -52,9 +55,9 @@ def summarize(run: Run) -> Summary:
         arms={name: _with_capacity(arm, cells, run.manifest) for name, arm in described.items()},
         cells=cells,
         crossovers=compared,
-        findings=findings(Observed(run.manifest, cells, compared, _differences(run, counts))),
+        findings=findings(Observed(run.manifest, cells, compared, by_capacity, _differences(run, counts))),
         recommendation=recommendations(cells, arms, compared),
-        crossovers_by_capacity=crossovers_by_capacity(cells, arms, resampled),
+        crossovers_by_capacity=by_capacity,
         slo_capacities=slo_capacities(cells, arms),
     )
 

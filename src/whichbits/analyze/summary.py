@@ -125,7 +125,10 @@ class CellSummary:
     goodput_requests_per_s: float | None = None
     slo_share: float | None = None
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """95 % intervals by address (``tpot_ms.p50``): what the requests of this one cell leave open."""
+    """95 % intervals by address (``tpot_ms.p50``): what the requests of this one cell leave open.
+
+    Of a predicted cell: what the uncertainty of the predictor's constants leaves open.
+    """
     replicas: tuple[ReplicaSummary, ...] = ()
     prefix_queries: int | None = None
     prefix_hits: int | None = None

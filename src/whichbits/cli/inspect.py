@@ -1,76 +1,111 @@
 """``whichbits inspect``: read what an engine or a tool wrote, whatever it is."""
 
 import json as json_text
-from collections.abc import Callable
-from importlib import import_module
+import math
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from whichbits.errors import BadInput
+from whichbits.cli.inspected import Inspected, files_of, inspected, mean_tokens_of
+from whichbits.errors import BadInput, WhichbitsError
 from whichbits.record.inspection import Inspection
 
-_RECOGNISERS = (
-    "whichbits.record.importers.inspect:recognise",
-    "whichbits.serve.metric_names:recognise",
-    "whichbits.drive.inspect_stream:recognise",
-    "whichbits.traffic.inspect_dataset:recognise",
-    "whichbits.serve.logs.read:recognise",
-)
-"""In this order: the strictest shapes first, logs last, since a log may hold anything."""
-
-_MARKS_OF_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_OK, _SOME_NOT_READ = 0, 2
 
 
-def inspect(*files: Path, json: Annotated[bool, Parameter(negative=())] = False) -> int:
+def inspect(
+    *files: Annotated[Path, Parameter(allow_leading_hyphen=True)],
+    json: Annotated[bool, Parameter(negative=())] = False,
+    mean_tokens: float | None = None,
+    run: Path | None = None,
+) -> int:
     """Say what engine logs, /metrics dumps, result files, SSE captures and data sets hold, with the line of each fact.
 
     Args:
-        files: What to read; the content decides what it is, not the name.
-        json: Print one object a file on stdout.
+        files: What to read ("-" is standard input); the content decides what it is, not the name. Of a run's folder
+            its logs and scrapes are read.
+        json: Print one object a file on stdout, a line each.
+        mean_tokens: Mean prompt plus output tokens of your requests: says how many of them fit at once.
+        run: Take the mean tokens from the requests of this run.
     """
+    _refuse(files, mean_tokens)
+    if mean_tokens is None and run is not None:
+        mean_tokens = mean_tokens_of(run)
+    status = _OK
+    for named in files:
+        try:
+            own_mean = mean_tokens_of(named) if mean_tokens is None and named.is_dir() else mean_tokens
+            for file in files_of(named):
+                found = _with_fit(inspected(file), own_mean)
+                status = max(status, _tell(found, json=json))
+        except BadInput as error:
+            status = max(status, _tell(Inspected(named, "", None, error), json=json))
+    return status
+
+
+def _refuse(files: tuple[Path, ...], mean_tokens: float | None) -> None:
     if not files:
         raise BadInput("no_file", "No file was given.", why="inspect reads files.", fix="Name one or more files.")
-    for file in files:
-        inspection = _recognised(file)
-        if json:
-            print(json_text.dumps(_as_json(inspection), ensure_ascii=False))
-        else:
-            _show(file, inspection)
-    return 0
-
-
-def _recognised(file: Path) -> Inspection:
-    text = _text(file)
-    for place in _RECOGNISERS:
-        module, _, function = place.partition(":")
-        recognise = cast("Callable[[str, str], Inspection | None]", getattr(import_module(module), function))
-        if inspection := recognise(file.name, text):
-            return inspection
-    raise BadInput(
-        "unknown_content",
-        f"{file} is nothing that whichbits can read.",
-        why="It holds no line of a known engine, metrics endpoint, benchmark, stream or data set.",
-        fix="Give the server's own output, unshortened; a few lines are enough if they hold facts.",
-    )
-
-
-def _text(file: Path) -> str:
-    try:
-        content = file.read_bytes()
-    except OSError as error:
+    if mean_tokens is not None and not (math.isfinite(mean_tokens) and mean_tokens > 0):
         raise BadInput(
-            "unreadable_file",
-            f"{file} cannot be read: {error.strerror}.",
-            why="It does not exist here, is a folder, or belongs to someone else.",
-            fix="Check the path and its permissions.",
-        ) from error
-    return content.decode("utf-16" if content[:2] in _MARKS_OF_UTF16 else "utf-8-sig", errors="replace")
+            "mean_tokens_not_positive",
+            f"--mean-tokens is {mean_tokens:g}.",
+            why="It is the mean of prompt plus output tokens of a request, at least 1.",
+            fix="Give the mean of your traffic, such as 438, or --run with a run's folder.",
+        )
 
 
-def _as_json(inspection: Inspection) -> dict[str, Any]:
+def _with_fit(found: Inspected, mean_tokens: float | None) -> Inspected:
+    """Add how many requests fit to the facts of logs and metrics, which know the pool."""
+    inspection = found.inspection
+    if inspection is None or mean_tokens is None or inspection.kind not in ("startup_log", "metrics"):
+        return found
+    from whichbits.serve.fit import fit
+
+    facts = inspection.facts | fit(inspection.facts, mean_tokens, engine=inspection.engine)
+    return found._replace(inspection=replace(inspection, facts=facts))
+
+
+def _tell(found: Inspected, *, json: bool) -> int:
+    if found.error is not None:
+        _explain(found.error)
+    if json:
+        _print_json(_finite(_as_json(found)))
+    elif found.inspection is not None:
+        _show(found, found.inspection)
+    return _OK if found.error is None else _SOME_NOT_READ
+
+
+def _print_json(value: Any) -> None:
+    try:
+        print(json_text.dumps(value, ensure_ascii=False))
+    except UnicodeEncodeError:  # half a character in the file, or a terminal of an old encoding
+        print(json_text.dumps(value))
+
+
+def _finite(value: Any) -> Any:
+    """Return the value without numbers that JSON cannot hold."""
+    match value:
+        case dict():
+            return {str(key): _finite(entry) for key, entry in value.items()}
+        case list() | tuple():
+            return [_finite(entry) for entry in value]
+        case float() if not math.isfinite(value):
+            return None
+        case _:
+            return value
+
+
+def _as_json(found: Inspected) -> dict[str, Any]:
+    inspection, error = found.inspection, found.error
+    if inspection is None:
+        code = None if error is None else error.code
+        empty: dict[str, Any] = {"kind": None, "engine": None, "engine_version": None, "facts": {}}
+        return {"file": str(found.file), **empty, "errors": [{"code": code, "line": None}], "warnings": [], "lines": {}}
     return {
+        "file": str(found.file),
         "kind": inspection.kind,
         "engine": inspection.engine,
         "engine_version": inspection.engine_version,
@@ -81,9 +116,17 @@ def _as_json(inspection: Inspection) -> dict[str, Any]:
     }
 
 
-def _show(file: Path, inspection: Inspection) -> None:
+def _show(found: Inspected, inspection: Inspection) -> None:
     from rich.console import Console
 
     from whichbits.report.inspection import print_inspection
 
-    print_inspection(str(file), inspection, Console())
+    print_inspection(str(found.file), found.text, inspection, Console())
+
+
+def _explain(error: WhichbitsError) -> None:
+    from rich.console import Console
+
+    from whichbits.report.error import print_error
+
+    print_error(error, Console(stderr=True))

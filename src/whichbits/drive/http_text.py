@@ -7,7 +7,7 @@ from typing import NamedTuple
 _STATUS_LINE = re.compile(r"^(?:< )?HTTP/\d(?:\.\d)? (\d{3})\b[^\n]*\n?", re.MULTILINE)
 _HEAD_END = re.compile(r"^(?:<[ \t]*)?\r?\n", re.MULTILINE)
 # What people put between two responses of one capture.
-_SEPARATOR = re.compile(r"\s*^-{3,}[ \t]*\r?\n?\Z", re.MULTILINE)
+_SEPARATOR = re.compile(r"(?<!\s)\s*^-{3,}[ \t]*\r?\n?\Z", re.MULTILINE)
 _FIRST_FINAL_STATUS = 200
 
 

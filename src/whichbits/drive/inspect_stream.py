@@ -10,15 +10,22 @@ from whichbits.drive.answer import HTTP_OK, Answer, read_answer
 from whichbits.drive.exchange import Exchange, Failure
 from whichbits.drive.http_text import Response, split_responses
 from whichbits.drive.outcome import judge
-from whichbits.drive.sse import DONE, Choice, Payload, decode, readable_error, split_events
+from whichbits.drive.plain_body import PlainBody, read_plain_body
+from whichbits.drive.sse import DONE, Choice, Payload, decode, split_events
 from whichbits.drive.timings import last_timings
 from whichbits.record.inspection import Inspection, Problem
 
 Facts = dict[str, Any]
 
 _EVENT = re.compile(r"^(?:data|error): ?(?:\{|\[DONE\])", re.MULTILINE)
+_QUOTED = re.compile(r"(?:>[^\n]*\n)*> ?(?:data|HTTP/)")
+_QUOTE = re.compile(r"^> ?", re.MULTILINE)
+_RUN_TOGETHER = re.compile(r"^(data: ?(?:\{.*\}|\[DONE\])[ \t]*)\n(?=data:|event:|:)", re.MULTILINE)
+"""A line that is a whole event, with the next event right behind it."""
+
+_TOGETHER = re.compile(r"[}\]][ \t]*\n(?:data:|event:|:)")
+
 _COMMENT = re.compile(r"^:", re.MULTILINE)
-_ERROR_STATUSES = range(400, 600)
 
 # Engines that write their name or an unmistakable build number into each chunk.
 _FINGERPRINTS = (
@@ -33,7 +40,7 @@ def recognise(name: str, text: str) -> Inspection | None:
     Success and failure codes are those that a run gives its requests (``failure.MEANINGS``), except that nobody
     knows how many tokens were asked for. One response's facts stand flat; several stand in ``facts["responses"]``.
     """
-    text = text.replace("\r\n", "\n")
+    text = _as_sent(text)
     responses = split_responses(text)
     if not any(_is_answer(name, response) for response in responses):
         return None
@@ -43,10 +50,18 @@ def recognise(name: str, text: str) -> Inspection | None:
     return Inspection("sse", engine, version, _combined([facts for facts, _ in read]), problems)
 
 
+def _as_sent(text: str) -> str:
+    """Undo what pasting does to a stream: quote marks in front, and the blank lines between events lost."""
+    text = text.replace("\r\n", "\n")
+    if _QUOTED.match(text):
+        text = _QUOTE.sub("", text)
+    return _RUN_TOGETHER.sub(r"\1\n\n", text) if _TOGETHER.search(text) else text
+
+
 def _is_answer(name: str, response: Response) -> bool:
     if response.status is not None and response.status != HTTP_OK:
         return True
-    return name.endswith(".sse") or bool(_EVENT.search(response.body)) or _error_object(response.body) is not None
+    return name.endswith(".sse") or bool(_EVENT.search(response.body)) or read_plain_body(response.body) is not None
 
 
 def _combined(responses: list[Facts]) -> Facts:
@@ -60,19 +75,29 @@ def _combined(responses: list[Facts]) -> Facts:
 
 
 def _read(response: Response) -> tuple[Facts, Failure | None]:
-    error = None if _EVENT.search(response.body) else _error_object(response.body)
-    status = response.status or _status_in(error)
+    plain = None if _EVENT.search(response.body) else read_plain_body(response.body)
+    status = response.status or (plain.status if plain else None)
+    if plain and not plain.is_error and status in (None, HTTP_OK):
+        return {"success": True, "http_status": status} | plain.facts, None
     body = response.body.encode(errors="replace")
     answer, failure = _judged(body, status or HTTP_OK)
     facts: Facts = {"success": failure is None, "http_status": status}
-    if error is not None:
-        return facts | _error_facts(error), failure
+    if plain:
+        return facts | plain.facts, _said_plainly(failure, plain)
     facts |= {
         "done": answer.done_seen,
         "finish_reason": answer.finish_reason,
         "comments": len(_COMMENT.findall(response.body)),
     }
     return facts | _token_facts(answer, body) | _stream_facts(body), failure
+
+
+def _said_plainly(failure: Failure | None, plain: PlainBody) -> Failure | None:
+    """Return the failure in the words of the error instead of the whole page or object around it."""
+    message = plain.facts.get("error_message")
+    if failure is None or failure.code not in ("http_status", "bad_stream") or not message:
+        return failure
+    return Failure(failure.code, f"{failure.error.partition(':')[0]}: {message}")
 
 
 def _judged(body: bytes, status: int) -> tuple[Answer, Failure | None]:
@@ -136,11 +161,11 @@ def _api(chunks: list[Payload]) -> str | None:
 
 def _texts(chunks: list[Payload]) -> dict[int, str]:
     """Return the visible text of each choice by its index; reasoning and tool calls are no text."""
-    texts: defaultdict[int, str] = defaultdict(str)
+    texts: defaultdict[int, list[str]] = defaultdict(list)
     for chunk in chunks:
         for choice in chunk.all_choices:
-            texts[choice.index or 0] += choice.text or (choice.delta.content if choice.delta else None) or ""
-    return texts
+            texts[choice.index or 0].append(choice.text or (choice.delta.content if choice.delta else None) or "")
+    return {index: "".join(pieces) for index, pieces in texts.items()}
 
 
 def _has_content(chunk: Payload) -> bool:
@@ -162,33 +187,6 @@ def _tokens_after_chunk(chunks: list[Payload]) -> list[int] | None:
     counts = [chunk.usage.completion_tokens for chunk in chunks if chunk.usage is not None]
     known = [count for count in counts if count is not None]
     return known if known and len(known) == len(chunks) else None
-
-
-def _error_object(body: str) -> dict[str, Any] | None:
-    """Return the error in a plain JSON body, as servers send before any stream has begun."""
-    try:
-        value = msgspec.json.decode(body.encode(errors="replace"))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    if not isinstance(value, dict):
-        return None
-    if isinstance(value.get("error"), dict):
-        return dict(value["error"])
-    is_error = isinstance(value.get("error"), str) or value.get("object") == "error"
-    return value if is_error else None
-
-
-def _status_in(error: dict[str, Any] | None) -> int | None:
-    code = error.get("code") if error is not None else None
-    return code if isinstance(code, int) and code in _ERROR_STATUSES else None
-
-
-def _error_facts(error: dict[str, Any]) -> Facts:
-    return {
-        "error_type": error.get("type") or error.get("error_type"),
-        "error_param": error.get("param"),
-        "error_message": readable_error(error),
-    }
 
 
 def _engine(text: str) -> tuple[str | None, str | None]:

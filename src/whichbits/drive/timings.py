@@ -27,6 +27,8 @@ _timed = msgspec.json.Decoder(_Timed)
 
 def last_timings(body: bytes) -> Timings:
     """Return the last timings in a stream; without any, all is unknown."""
+    if b'"timings"' not in body:
+        return Timings()
     for event in reversed(split_events(body)):
         try:
             timings = _timed.decode(event.data).timings

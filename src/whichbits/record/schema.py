@@ -95,6 +95,8 @@ class Cell:
     notes: tuple[str, ...] = ()
     imported: Imported | None = None
     """None for a cell that whichbits measured or predicted."""
+    draws: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    """Of a predicted cell: each quantity by its address in summary.json, under each draw of the constants."""
 
 
 @dataclass(frozen=True)

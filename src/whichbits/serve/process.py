@@ -99,8 +99,20 @@ def free_ports(count: int, host: str = "127.0.0.1") -> tuple[int, ...]:
 
 
 def _end_marked(mark: str) -> None:
-    """Kill what a killed leash left behind: its descendants still carry the mark in their environment."""
+    """Kill what a killed leash left behind: its descendants still carry the mark in their environment.
+
+    Some do not: vLLM's engine core writes its title over it. They share a session with one that does, and the leash
+    began a session of its own.
+    """
+    sessions = {session for process in psutil.process_iter() if (session := _marked_session(process, mark)) is not None}
     for process in psutil.process_iter():
-        with suppress(psutil.Error):
-            if process.environ().get(_MARK) == mark:
+        with suppress(psutil.Error, ProcessLookupError):
+            if os.getsid(process.pid) in sessions:
                 process.kill()
+
+
+def _marked_session(process: psutil.Process, mark: str) -> int | None:
+    with suppress(psutil.Error, ProcessLookupError):
+        if process.environ().get(_MARK) == mark:
+            return os.getsid(process.pid)
+    return None

@@ -131,6 +131,10 @@ class Study(Strict):
     slo: Slo | None = Field(default=None, description="What a good request is; without it, no goodput.")
     limits: Limits = Field(default=Limits(), description="How long to wait, and how many failures to bear.")
     output: str = Field(default="runs", description="Folder for run folders.")
+    gpu: str | None = Field(default=None, description="The GPU that `whichbits predict` puts every replica on.")
+    engine_version: str | None = Field(
+        default=None, description="The engine's version that `whichbits predict` supposes; the newest known by default."
+    )
 
     @field_validator("loads")
     @classmethod

@@ -5,8 +5,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from whichbits.record.inspection import Inspection, Problem
 from whichbits.record.json_records import JsonRecords, read_json_records
 from whichbits.traffic.conversations import Exchanged, first_exchange, turns_of
@@ -14,7 +12,10 @@ from whichbits.traffic.traces import Arrival, Trace, read_trace_records, read_tr
 
 Facts = dict[str, Any]
 
-_PROMPT_KEYS = ("prompt", "instruction", "question", "text_input")
+_PROMPT_KEYS = ("prompt", "instruction", "question", "text_input", "turns", "text")
+_WRAPPERS = ("data", "rows", "train")
+_WRAPPED = ("row", "body")
+"""What stands around a record in a dump of Hugging Face's viewer, and around a request in OpenAI's batch files."""
 
 
 class _Rows(NamedTuple):
@@ -33,9 +34,24 @@ def recognise(name: str, text: str) -> Inspection | None:  # noqa: ARG001 - data
     are not applied.
     """
     if text.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
-        return _of_records(read_json_records(text))
+        return _of_records(_bare(read_json_records(text)))
     trace = read_trace_table(text)
     return _of_trace(trace, JsonRecords([])) if trace is not None else None
+
+
+def _bare(records: JsonRecords) -> JsonRecords:
+    """Take off what files put around their records."""
+    values = records.values
+    if len(values) == 1 and isinstance(values[0], Mapping):
+        lists = [inner for key in _WRAPPERS if isinstance(inner := values[0].get(key), list)]
+        values = lists[0] if lists else values
+    return records._replace(values=[_unwrapped(value) for value in values])
+
+
+def _unwrapped(record: Any) -> Any:
+    if not isinstance(record, Mapping):
+        return record
+    return next((inner for key in _WRAPPED if isinstance(inner := record.get(key), Mapping)), record)
 
 
 def _of_records(records: JsonRecords) -> Inspection | None:
@@ -45,8 +61,12 @@ def _of_records(records: JsonRecords) -> Inspection | None:
     objects = [record for record in records.values if isinstance(record, Mapping)]
     if any(turns_of(record) is not None for record in objects):
         return _of_conversations(objects, records)
-    with_prompt = [record for record in objects if any(key in record for key in _PROMPT_KEYS)]
+    with_prompt = [record for record in records.values if _may_be_prompt(record)]
     return _of_prompts(records) if 2 * len(with_prompt) > len(records.values) else None
+
+
+def _may_be_prompt(record: Any) -> bool:
+    return isinstance(record, str) or (isinstance(record, Mapping) and any(key in record for key in _PROMPT_KEYS))
 
 
 def _of_conversations(objects: list[Mapping[str, Any]], records: JsonRecords) -> Inspection:
@@ -77,9 +97,12 @@ def _of_prompts(records: JsonRecords) -> Inspection:
 
 
 def _prompt(record: Any) -> str:
-    """Return the first prompt of a record; some hold one for each turn."""
-    value = next((record[key] for key in _PROMPT_KEYS if key in record), None) if isinstance(record, Mapping) else None
+    """Return the first prompt of a record; some hold one for each turn, some the messages of a chat."""
+    value = (
+        next((record[key] for key in _PROMPT_KEYS if key in record), None) if isinstance(record, Mapping) else record
+    )
     first = value[0] if isinstance(value, list) and value else value
+    first = first.get("content") if isinstance(first, Mapping) else first
     return first.strip() if isinstance(first, str) else ""
 
 
@@ -117,6 +140,8 @@ def _spread(name: str, sizes: Sequence[int]) -> Facts:
     """Return the sum, mean, median and p99 (linear interpolation) of ``sizes``; None where there are none."""
     if not sizes:
         return dict.fromkeys((f"total_{name}", f"mean_{name}", f"median_{name}", f"p99_{name}"))
+    import numpy as np  # only here, so that no other kind of file waits for it
+
     total = sum(sizes)
     median, p99 = np.percentile(sizes, (50, 99))
     return {

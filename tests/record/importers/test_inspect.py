@@ -87,6 +87,15 @@ def test_a_stream_in_bursts_is_told_from_a_fast_one() -> None:
     assert warnings(median_itl_ms=0.5, mean_itl_ms=0.6) == set()
 
 
+def test_where_nothing_holds_requests_back_ttft_is_queueing() -> None:
+    """40 requests: a cap of 40 is none."""
+    queueing = {"unlimited_rate_ttft_is_queueing"}
+    assert warnings(request_rate="inf", max_concurrency=None) == queueing
+    assert warnings(request_rate="inf", max_concurrency=40) == queueing
+    assert warnings(request_rate="inf", max_concurrency=8) == set()
+    assert warnings(request_rate=5.0, max_concurrency=None) == set()
+
+
 @given(st.text() | json_values.map(json.dumps))
 def test_anything_else_is_refused(text: str) -> None:
     assert recognise("some.json", text) is None

@@ -99,3 +99,21 @@ def test_any_text_can_be_read(text: str) -> None:
     inspection = recognise("any.txt", text)
 
     assert inspection is None or inspection.kind in ("startup_log", "request_log")
+
+
+def test_lines_that_two_processes_wrote_at_once_are_two() -> None:
+    text = f"(Worker_TP0 pid=6) {HEADED}(Worker_TP1 pid=7) {HEADED}{HEADED}\n"
+
+    lines = read_lines(text)
+
+    assert [(line.text, line.innermost) for line in lines] == [
+        (SAID, Writer("Worker_TP0", 6)),
+        (SAID, Writer("Worker_TP1", 7)),
+        (SAID, None),
+    ]
+
+
+def test_a_head_with_a_year_is_one_too() -> None:
+    (line,) = read_lines(f"{HEADED.replace('INFO ', 'INFO 2026-')}\n")
+
+    assert (line.text, line.headed) == (SAID, True)

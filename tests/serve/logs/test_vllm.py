@@ -56,6 +56,8 @@ def read(*lines: str, head: str = HEAD) -> Inspection:
         ),
         ("Using default W8A8 Block FP8 kernel config, device_name=NVIDIA_L4,dtype=fp8.json",
          {"device_name": "NVIDIA_L4", "hints": ["untuned_fp8_block_kernel"]}),
+        (" █▄█▀ █     █     █     █  model   org/m", {"model": "org/m"}),
+        ("█▄█▀ █ █ █ █ model org/m", {"model": "org/m"}),
         ("Auto-fit max_model_len: reduced from 9000 to 5000 to fit", {"max_model_len": 5000}),
         ("Using DeepGemm kernels for Fp8MoEMethod.", {"moe_backend": "DeepGemm", "moe_quant": "Fp8"}),
         ("Using 'MARLIN' Mxfp4 MoE backend.", {"moe_backend": "MARLIN", "moe_quant": "Mxfp4"}),
@@ -217,3 +219,42 @@ def test_hints_and_warnings_say_why_an_arm_is_slow() -> None:
 
     assert found.facts["hints"] == ["fp8_weight_only_marlin_fallback", "marlin_bf16_before_sm90_prefer_fp16"]
     assert [warning.code for warning in found.warnings] == ["untuned_moe_kernel"]
+
+
+RATES = "Avg prompt throughput: 1.0 tokens/s, Avg generation throughput: 9.5 tokens/s, "
+
+
+@pytest.mark.parametrize(
+    ("said", "warning"),
+    [
+        (
+            f"{RATES}Running: 22 reqs, Swapped: 0 reqs, Pending: 78 reqs, GPU KV cache usage: 99.1%, CPU KV: 0.0%",
+            "kv_cache_full_requests_wait",
+        ),
+        (f"Engine 000: {RATES}Running: 22 reqs, Waiting: 78 reqs, GPU KV cache usage: 20.5%", None),
+        (f"Engine 000: {RATES}Running: 22 reqs, Waiting: 0 reqs, GPU KV cache usage: 99.5%", None),
+        ("Sequence group 4 is preempted by PreemptionMode.RECOMPUTE mode because there is not", "requests_preempted"),
+        ("Custom allreduce is disabled because it's not supported on more than two PCIe-only GPUs.", "slow_all_reduce"),
+    ],
+)
+def test_a_server_under_load_says_what_it_lacks(said: str, warning: str | None) -> None:
+    assert [found.code for found in read(said).warnings] == ([warning] if warning else [])
+
+
+def test_the_words_of_a_prompt_are_not_the_engines() -> None:
+    quoted = read(
+        "GPU KV cache size: 5,000 tokens",
+        "Received request cmpl-1: prompt: 'CUDA out of memory. Using XFormers backend.', params: SamplingParams(n=1)",
+    )
+
+    assert quoted.facts == {"kv_cache_tokens": 5000}
+    assert quoted.errors == ()
+
+
+def test_of_several_times_of_one_worker_the_longest_is_the_models() -> None:
+    facts = read(
+        "Loading weights took 24.50 seconds", "Loading weights took 1.25 seconds", "torch.compile took 9.5 s in total",
+        "torch.compile took 0.5 s in total",
+    ).facts  # fmt: skip
+
+    assert facts == {"weights_load_seconds": 24.5, "compile_seconds": 9.5}

@@ -10,7 +10,6 @@ from aiohttp.test_utils import TestServer
 
 from whichbits.record.schema import Fact
 from whichbits.serve.control import ControlClient
-from whichbits.serve.metrics import parse
 from whichbits.serve.vllm.facts import cache_facts, log_facts, server_facts
 
 NEW = (
@@ -75,7 +74,7 @@ async def test_a_server_in_development_mode_tells_all(answering: tuple[dict[str,
         "max_num_batched_tokens": 8192,
         "tensor_parallel_size": 2,
     }
-    assert facts["kv_cache_tokens"] == Fact(2097152, "GET /metrics", "vllm:cache_config_info kv_cache_size_tokens")
+    assert facts["kv_cache_tokens"] == Fact(2097152, "GET /metrics", "vllm:cache_config_info")
     assert facts["dtype"].source == "GET /server_info?config_format=json"
 
 
@@ -89,11 +88,11 @@ async def test_what_a_server_does_not_tell_is_absent(answering: tuple[dict[str, 
 
 
 def test_blocks_that_are_not_counted_yet_are_no_size() -> None:
-    assert values(cache_facts(parse(OLD))) == {"block_size": 16, "enable_prefix_caching": False}
+    assert values(cache_facts(OLD)) == {"block_size": 16, "enable_prefix_caching": False}
 
 
 def test_the_pools_of_data_parallel_engines_add_up() -> None:
-    facts = values(cache_facts(parse(NEW + NEW.replace('engine="0"', 'engine="1"'))))
+    facts = values(cache_facts(NEW + NEW.replace('engine="0"', 'engine="1"')))
 
     assert (facts["kv_cache_tokens"], facts["gpu_blocks"], facts["block_size"]) == (2 * 2097152, 2 * 16384, 128)
 
@@ -113,3 +112,19 @@ def test_facts_of_a_log_keep_their_lines_and_lists_become_text() -> None:
 
 def test_a_log_that_says_nothing_has_no_facts() -> None:
     assert log_facts("") == {}
+
+
+def test_metrics_of_something_else_tell_nothing() -> None:
+    assert cache_facts("process_open_fds 7\n") == {}
+
+
+def test_layers_with_a_dash_in_their_name_are_one_kind() -> None:
+    said = [
+        "INFO 11-29 21:43:00 [__init__.py:923] Using CPUWNA16LinearKernel for mixed-precision linear",
+        "INFO 11-29 21:43:00 [auto_gptq.py:352] Using CPUWNA16LinearKernel for AutoGPTQLinearMethod",
+        "INFO 11-29 21:43:01 [core.py:1] Initializing a V1 LLM engine (v0.32.0) with config: model='m', seed=0",
+    ]
+
+    kernels = log_facts("\n".join(said))["quant_kernel_for"].value
+
+    assert kernels == "AutoGPTQLinearMethod: CPUWNA16LinearKernel, mixed-precision linear: CPUWNA16LinearKernel"

@@ -4,7 +4,7 @@ from whichbits.analyze.findings.arms import idle_activation_quantization
 from whichbits.analyze.findings.books import explained_books, other_traffic, unbalanced_books
 from whichbits.analyze.findings.cache import not_cold, unexpected_hits, unknown_cache, unverified_resets
 from whichbits.analyze.findings.client import busy_machine, client_limits
-from whichbits.analyze.findings.crossings import crossings, tails, without_interval
+from whichbits.analyze.findings.crossings import alignments, crossings, service_levels, tails, without_interval
 from whichbits.analyze.findings.observed import Check, Observed
 from whichbits.analyze.findings.work import failures, thin_tails, unequal_work, unfinished
 from whichbits.analyze.summary import Finding
@@ -27,6 +27,8 @@ CHECKS: tuple[Check, ...] = (
     idle_activation_quantization,
     crossings,
     tails,
+    alignments,
+    service_levels,
     thin_tails,
     without_interval,
     unknown_cache,

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 
+from whichbits.analyze.alignment import alignments_apart
 from whichbits.analyze.bands import SPREAD
 from whichbits.analyze.findings.observed import Observed
 from whichbits.analyze.load_curves import HEADLINES, METRICS, load_words, range_words
+from whichbits.analyze.slo import slo_loads
 from whichbits.analyze.summary import Crossing, Crossover, Finding
 from whichbits.analyze.tails import pair_and_leads, tails_apart, tails_not_compared
 
@@ -50,6 +52,16 @@ def tails(observed: Observed) -> Iterator[Finding]:
     """Say where a tail tells another story than its median, and which tails are too thin to tell one."""
     yield from tails_apart(observed.crossovers)
     yield from tails_not_compared(observed.crossovers)
+
+
+def alignments(observed: Observed) -> Iterator[Finding]:
+    """Say where equal loads and equal shares of capacity give different answers."""
+    yield from alignments_apart(observed.crossovers, observed.crossovers_by_capacity)
+
+
+def service_levels(observed: Observed) -> Iterator[Finding]:
+    """Say up to which load each arm holds the SLO, if there is one."""
+    yield from slo_loads(observed.cells)
 
 
 def _crossing_pair(crossover: Crossover) -> str:

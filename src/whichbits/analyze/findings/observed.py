@@ -16,6 +16,7 @@ class Observed:
     manifest: Manifest
     cells: Sequence[CellSummary]
     crossovers: Sequence[Crossover] = ()
+    crossovers_by_capacity: Sequence[Crossover] = ()
     differences: Mapping[int, Sequence[Difference]] = field(default_factory=dict)
     """By cell."""
 

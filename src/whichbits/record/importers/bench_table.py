@@ -10,8 +10,9 @@ from whichbits.record.importers.bench_command import read_bench_settings
 Facts = dict[str, Any]
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-_BANNER = re.compile(r"=+ *Serving Benchmark Result *=+")
-_RULE = re.compile(r"^.*={40,}[ \t\r]*$", re.MULTILINE)
+# Possessive, and begun where the row of signs does: a file of nothing but such signs is read in one go.
+_BANNER = re.compile(r"(?<!=)=++ *+Serving Benchmark Result *+=++")
+_RULE = re.compile(r"(?<!=)={40,}+[ \t\r]*+$", re.MULTILINE)
 
 _WHOLE = frozenset(
     {

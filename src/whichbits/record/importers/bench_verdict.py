@@ -85,6 +85,8 @@ def _warnings(facts: Facts, derived: Facts) -> tuple[Problem, ...]:
         found.append(Problem("one_token_outputs_no_decode", "a TPOT needs two output tokens"))
     elif output_tokens is not None and output_tokens < _SHORT_OUTPUT_TOKENS:
         found.append(Problem("outputs_too_short_for_tpot", f"{output_tokens:.1f} output tokens a request"))
+    if _all_at_once(facts):
+        found.append(Problem("unlimited_rate_ttft_is_queueing", "all requests were sent at once"))
     if _bursty(facts):
         found.append(Problem("median_itl_near_zero_bursty_stream", "several tokens arrive at once: read TPOT, not ITL"))
     if facts.get("backend") == "openai-chat":
@@ -99,6 +101,14 @@ def _prefill_bound(derived: Facts) -> bool:
     if share is None or prompt is None or output is None:
         return False
     return bool(share >= _PREFILL_SHARE and prompt >= _PROMPT_TO_OUTPUT * output)
+
+
+def _all_at_once(facts: Facts) -> bool:
+    """Whether nothing held requests back: no rate, and no cap below their number."""
+    sent, cap = facts.get("completed"), facts.get("max_concurrency")
+    if facts.get("request_rate") != "inf" or facts.get("mean_ttft_ms") is None or sent is None:
+        return False
+    return bool(sent > 1 and (cap is None or cap >= sent))
 
 
 def _bursty(facts: Facts) -> bool:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from whichbits.record.importers.bench_json import read_bench_json
+from whichbits.record.importers.bench_offline import read_offline_json, read_offline_text
 from whichbits.record.importers.bench_table import read_bench_tables
 from whichbits.record.importers.bench_verdict import BenchVerdict, judge_bench
 from whichbits.record.inspection import Inspection, Kind, Problem
@@ -22,6 +23,10 @@ def recognise(name: str, text: str) -> Inspection | None:  # noqa: ARG001 - resu
     tables = read_bench_tables(text)
     if tables:
         return _inspection("bench_stdout", [table.facts for table in tables], [table.lines for table in tables])
+    if (facts := read_offline_json(text)) is not None:
+        return _inspection("bench_json", [facts], [{}])
+    if printed := read_offline_text(text):
+        return _inspection("bench_stdout", [printed[0]], [printed[1]])
     return None
 
 

@@ -21,10 +21,12 @@ _HINTS = (
     wording("Block FP8 kernel config", "Using default W8A8 Block FP8 kernel config", hint="untuned_fp8_block_kernel"),
     wording("Marlin kernel with bf16", hint="marlin_bf16_before_sm90_prefer_fp16"),
     wording("caling factor", r"(?i)using KV cache scaling factor 1\.0\b", hint="kv_scale_default_1.0"),
+    wording("uncalibrated q_scale 1.0", hint="kv_scale_default_1.0"),
     wording("efaulting to scaling factors of 1.0", hint="kv_scale_default_1.0"),
     wording(
         "eep",
-        r"(?i)(?=.*deep_?gemm\b)(?=.*\b(?:not supported|unsupported|disabled)\b).*\b(?:platform|GPUs?|Blackwell)\b",
+        r"(?i)^(?=.*deep_?gemm\b)(?!.*E8M0)(?=.*\b(?:not supported|not support|unsupported|disabled)\b)"
+        r".*\b(?:platform|GPUs?|Blackwell)\b",
         hint="deepgemm_disabled_platform",
     ),
     wording("is >= mamba page size", hint="hybrid_model"),
@@ -34,7 +36,11 @@ _HINTS = (
     wording("padding layers, may waste", hint="hybrid_model"),
 )
 _WARNINGS = (
-    wording("Using default MoE config", warning="untuned_moe_kernel"),
+    wording(
+        "MoE",
+        r"Using default MoE(?: kernel)? config|MoE kernel config.*might be sub-optimal",
+        warning="untuned_moe_kernel",
+    ),
     wording(
         "Block INT8 kernel config", "Using default W8A8 Block INT8 kernel config", warning="untuned_int8_block_kernel"
     ),
@@ -45,6 +51,8 @@ _WARNINGS = (
     wording("dequantize weights on the fly", warning="emulated_kernel"),
     wording("requires thread-tile padding", warning="marlin_padding"),
     wording("4-bit gptq_gemm kernel for GPTQ is buggy", warning="gptq_gemm_kernel_is_buggy"),
+    wording("is preempted by PreemptionMode", warning="requests_preempted"),
+    wording("llreduce is disabled because", r"(?i)custom allreduce is disabled because", warning="slow_all_reduce"),
     wording("JIT compilation during inference", warning="compiled_during_inference"),
 )
 

@@ -13,29 +13,47 @@ _COLOUR = re.compile(
     |   \x1b (?: \[ [0-?]*+ [ -/]*+ [@-~] | \] [^\x07\x1b]*+ (?:\x07|\x1b\\)?+ | [@-Z\\-_] )""",
     re.VERBOSE,
 )
-_BREAK = re.compile(r"\r\n|\n|\r")
+_BREAK = re.compile(r"(?:\^M)?(?:\r\n|\n)|\r")  # also where an editor spelled the CR out
 _PREFIX = re.compile(
     r"""\s*+ (?:
       \( (?P<name>[A-Za-z][^()]*?) \s pid=(?P<pid>\d{1,10}) (?:,\s*ip=[^()]*)?+ \)              # vLLM, Ray
-    | [^|%]{0,200}? \b\d{1,3}% (?:\ Completed)?+ \ ?\| (?:[^|]*\|)?+ \s*\d+/\d+ \s \[[^\]]*\]  # a progress bar
     | [\w.-]{1,80}+ \s*+ \| (?=\s)                                                          # docker compose
-    | \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d (?:[.,]\d+)?+ (?:Z|[+-]\d\d:?\d\d) (?:\s(?:stdout|stderr)\s[FP])?+ (?=\s)
-    | [A-Z][a-z]{2} \s[\s\d]\d \s \d\d:\d\d:\d\d \s [\w.-]++ \s [\w./@-]++ \[\d+\]:          # journald, syslog
+    | \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d (?:[.,]\d+)?+ (?:Z|[+-]\d\d:?\d\d)
+      (?:\s(?:stdout|stderr)\s[FP] | \s[\w.-]++\s[\w./@-]++\[\d+\]:)?+ (?=\s)  # kubectl, journald
+    | [A-Z][a-z]{2} \s[\s\d]\d \s \d\d:\d\d:\d\d \s [\w.-]++ \s [\w./@-]++ \[\d+\]:          # syslog
     | \[rank\d+\]: | \[gpu(?:_id)?=\d+\](?=\s) | \[\d+,\d+\]<std(?:out|err)>: | \[\d+\](?=\s) | >(?=\s)
+    | \[Stage-(?P<stage>\d{1,4})\](?=\s)                                                     # vLLM-Omni
+    | \[(?:pod|container)/[^\]]{1,200}\](?=\s) | \d{1,4}:(?=\s) | [│┃](?=\s)                # kubectl, srun -l, a frame
     )""",
     re.VERBOSE,
 )
+_BAR = re.compile(r"[^|%]{0,200}?\b\d{1,3}%(?: Completed)?+ ?\|(?:[^|]*\|)?+\s*\d+/\d+\s\[[^\]]*\]")
+_TIME = r"\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d+)?"
+_DATED = rf" (?:\d{{4}}-)?{_TIME}"
+_VLLM = r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL){} \[?[\w./-]+\.py:\d+\] ?"
+_SGLANG = rf"\[(?:(?:\d{{4}}-)?{_TIME}|\d\d:\d\d:\d\d)(?P<rank>(?: [A-Z][\w.]*)*)\] ?"
 _HEADS = (
     # vLLM: a bracket around the file came with 0.8; who pastes a log may have cut the time off
-    re.compile(
-        r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL)(?: \d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d+)?)?"
-        r" \[?[\w./-]+\.py:\d+\] ?"
-    ),
-    # SGLang: the rank stands behind the time
-    re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?P<rank>(?: [A-Z]+\d+)*)\] ?"),
+    re.compile(_VLLM.format(f"(?:{_DATED})?")),
+    # SGLang: the rank stands behind the time, which had no date in its first versions
+    re.compile(_SGLANG),
+    # TGI, whose launcher and router name themselves
+    re.compile(r"(?P<level>DEBUG|INFO|WARN|ERROR) (?:[\w-]+(?:\{[^{}]*\})?: ){0,3}?text_generation_\w+(?:::\w+)*: "),
 )
-_REPEATED = re.compile(r"\s*\[repeated \d+x across cluster\].*$")
-_MOST_CONTINUATIONS = 60
+_HEADS_ANYWHERE = (re.compile(rf"(?<!\w){_VLLM.format(_DATED)}"), re.compile(_SGLANG))
+"""Shapes that nothing else has, so that whatever a collector of logs put in front of them is a prefix."""
+
+_GLUED = re.compile(rf"(?<=[^\s(\[])(?:\([A-Z]\w+[^()\n]{{0,40}} pid=\d{{1,10}}\) )*+{_VLLM.format(_DATED)}")
+"""Where two processes wrote at once, one line begins in the middle of another."""
+
+_WRITER = re.compile(r"\((?P<name>[A-Za-z][^()]*?) pid=(?P<pid>\d{1,10})(?:, ?ip=[^()]*)?\)")
+_STAGE_PROCESS = re.compile(r"StageEngineCoreProc_stage(\d{1,4})\b")
+_LONGEST_PREFIX = 300
+_REPEATED = re.compile(r"(?<!\s)\s*\[repeated \d+x across cluster\].*$")
+_ACCESS = re.compile(r'INFO:\s+[\w.:\[\]-]+ - "(?:GET|POST|HEAD|OPTIONS|DELETE|PUT) [^"]*" \d')
+"""Uvicorn's line for each request: most of an old log, and no word of the engine's."""
+
+_MOST_CONTINUATIONS = 120
 _MOST_WRAPPED = 3
 
 
@@ -52,7 +70,8 @@ class LogLine:
 
     ``continuation`` holds the bare lines that follow: a terminal or an editor may have wrapped this one.
     ``cut`` says that the text ended here without a line break, so that the last word may be a part of one.
-    ``headed`` says that the line has a logger's head.
+    ``headed`` says that the line has a logger's head. ``stage`` is the number of the model that wrote it, where
+    vLLM-Omni serves a chain of models.
     """
 
     text: str
@@ -61,6 +80,7 @@ class LogLine:
     writers: tuple[Writer, ...] = ()
     headed: bool = False
     cut: bool = False
+    stage: str | None = None
     continuation: tuple[str, ...] = ()
 
     @property
@@ -76,6 +96,11 @@ class LogLine:
         parts = (self.text, *self.continuation[:_MOST_WRAPPED])
         return (self.text, " ".join(parts), "".join(parts))
 
+    @property
+    def whole(self) -> str:
+        """All readings, to look for a piece of one of them."""
+        return "\n".join(self.readings) if self.continuation else self.text
+
     def unwrapped(self) -> str:
         """Return the line with all that may belong to it, joined as a terminal breaks lines."""
         return "".join((self.text, *self.continuation))
@@ -83,33 +108,54 @@ class LogLine:
 
 def read_lines(text: str) -> tuple[LogLine, ...]:
     """Return the lines that say something, in order."""
-    raw = _BREAK.split(_COLOUR.sub("", text))
-    lines = [line for part in raw[:-1] if (line := _line(part))]
+    raw = [part for line in _BREAK.split(_COLOUR.sub("", text)) for part in _unglued(line)]
+    lines = [line for part in raw[:-1] if not _ACCESS.search(part) and (line := _line(part))]
     if last := _line(raw[-1]):
         lines.append(replace(last, cut=True))
     return tuple(_with_continuations(lines))
 
 
+def _unglued(line: str) -> Iterator[str]:
+    cuts = [found.start() for found in _GLUED.finditer(line)] if line.count(".py:") > 1 else []
+    for start, end in pairwise([0, *cuts, len(line)]):
+        yield line[start:end]
+
+
 def _line(raw: str) -> LogLine | None:
-    text, writers = _peeled(_REPEATED.sub("", raw))
+    text, writers, stage = _peeled(_REPEATED.sub("", raw) if "across cluster]" in raw else raw)
     if text.startswith("{") and (record := _json_record(text)):
-        return record
-    head = next((found for shape in _HEADS if (found := shape.match(text))), None)
+        return replace(record, writers=(*writers, *record.writers))
+    head = _head(text)
     if head is None:
-        return LogLine(text, raw.strip(), writers=writers) if text else None
+        return LogLine(text, raw.strip(), writers=writers, stage=stage) if text else None
+    writers += tuple(Writer(found["name"], int(found["pid"])) for found in _WRITER.finditer(text, 0, head.start()))
     parts = head.groupdict()
     if parts.get("rank"):
         writers = (*writers, Writer(parts["rank"].strip(), None))
-    return LogLine(text[head.end() :].strip(), raw.strip(), parts.get("level"), writers, headed=True)
+    return LogLine(text[head.end() :].strip(), raw.strip(), parts.get("level"), writers, headed=True, stage=stage)
 
 
-def _peeled(text: str) -> tuple[str, tuple[Writer, ...]]:
-    writers = []
-    while found := _PREFIX.match(text):
+def _head(text: str) -> re.Match[str] | None:
+    at_start = next((found for shape in _HEADS if (found := shape.match(text))), None)
+    if at_start or (".py:" not in text[:_LONGEST_PREFIX] and "[" not in text[:_LONGEST_PREFIX]):
+        return at_start
+    return next((found for shape in _HEADS_ANYWHERE if (found := shape.search(text, 0, _LONGEST_PREFIX))), None)
+
+
+def _peeled(text: str) -> tuple[str, tuple[Writer, ...], str | None]:
+    """Return what stands behind the prefixes, the processes that they name, and the stage."""
+    writers, stage = [], None
+    while found := _PREFIX.match(text) or (_BAR.match(text) if "%" in text and "|" in text else None):
+        if found.re is _BAR:
+            text = text[found.end() :]
+            continue
         if found["name"]:
             writers.append(Writer(found["name"], int(found["pid"])))
+            process = _STAGE_PROCESS.match(found["name"])
+            stage = process[1] if process else stage
+        stage = found["stage"] or stage
         text = text[found.end() :]
-    return text.strip(), tuple(writers)
+    return text.strip(), tuple(writers), stage
 
 
 def _json_record(text: str) -> LogLine | None:

@@ -28,10 +28,11 @@ _TIMINGS = (
 )
 _SAID = (
     wording("build: ", r"\bbuild: (?P<build>\d+) \("),
-    wording("loaded meta data with", r"loaded meta data with .* from (?P<model>\S+) \(version"),
+    wording("build info", r"build info \|.*\bbuild=(?P<build>\d+)"),
+    wording("loaded meta data with", r"loaded meta data with .* from (?P<model>\S.*?) \(version"),
     wording(" arch ", r"\barch +=\s*(?P<architecture>\S+)"),
     wording("general.architecture", r"general\.architecture str +=\s*(?P<architecture>\S+)"),
-    wording("type ", r"(?:file type|model ftype) +=\s*(?P<quantization>\S.*?)\s*$"),
+    wording("type ", r"(?:file type|model ftype) +=\s*(?P<quantization>\S+(?: \S+)*+)\s*$"),
     wording("file size", r"file size +=\s*(?P<checkpoint_size_gib>[\d.]+) GiB"),
     wording("model size", r"model size +=\s*(?P<checkpoint_size_gib>[\d.]+) GiB"),
     wording("compute capability", r"Device \d+: (?P<device_name>.+?), compute capability"),
@@ -40,7 +41,7 @@ _SAID = (
     wording("new slot", r"new slot,? n_ctx(?:_slot)? =\s*(?P<n_ctx_per_slot>\d+)"),
     wording("n_slots", r"\bn_slots =\s*(?P<slots>\d+)"),
     wording("n_seq_max", r"\bn_seq_max +=\s*(?P<slots>\d+)"),
-    wording("cells", r"\( *(?P<kv_cache_tokens>\d+) cells"),
+    wording("cells", r"\( *(?P<cells>\d+) cells(?:, +\d+ layers, +\d+/(?P<streams>\d+) seqs)?"),
     wording(", K (", r"\bK \((?P<kv_cache_dtype>\w+)\):"),
     wording("flash_attn", r"\bflash_attn +=\s*(?:1|enabled)\b", flash_attention=True),
     wording("flash_attn", r"\bflash_attn +=\s*(?:0|disabled)\b", flash_attention=False),
@@ -53,7 +54,8 @@ _POOL = (
     wording("cells", r"\bsize =\s*(?P<mib>\d+(?:\.\d+)?) MiB \( *\d+ cells"),
 )
 _BUFFER = wording(
-    "buffer size", r"(?P<device>[\w.+-]+) (?P<use>KV|compute|model) buffer size =\s*(?P<mib>\d+(?:\.\d+)?) MiB"
+    "buffer size",
+    r"(?<![\w.+-])(?P<device>[\w.+-]++) (?P<use>KV|compute|model) buffer size =\s*(?P<mib>\d+(?:\.\d+)?) MiB",
 )
 _BUFFER_FACTS = {"KV": "kv_cache_memory_mib", "compute": "compute_buffer_mib", "model": "model_memory_mib"}
 _OUT_OF_MEMORY = wording("out of memory", r"(?i)\bout of memory\b")
@@ -70,6 +72,7 @@ def inspect(lines: Sequence[LogLine]) -> Inspection:
     sheet.put_first(read(_SAID, lines))
     sheet.put_first(_pool(lines))
     sheet.put_first(_buffers(lines))
+    _put_tokens(sheet)
     build = sheet.facts.pop("build", None)
     started = bool(sheet.facts)
     _put_timings(sheet, lines)
@@ -83,6 +86,15 @@ def inspect(lines: Sequence[LogLine]) -> Inspection:
         (),
         sheet.lines,
     )
+
+
+def _put_tokens(sheet: FactSheet) -> None:
+    """Put the tokens of the pool: its cells, times the streams of a pool that is shared out to the slots."""
+    line = sheet.lines.pop("cells", None)
+    sheet.lines.pop("streams", None)
+    cells, streams = sheet.facts.pop("cells", None), sheet.facts.pop("streams", 1)
+    if cells is not None:
+        sheet.put("kv_cache_tokens", cells * streams, line)
 
 
 def _put_timings(sheet: FactSheet, lines: Sequence[LogLine]) -> None:

@@ -84,7 +84,7 @@ def read(wordings: Iterable[Wording], lines: Iterable[LogLine]) -> Iterator[Read
 
 def searched(wordings: Iterable[Wording], line: LogLine) -> Iterator[tuple[Wording, re.Match[str]]]:
     """Yield the wordings that begin in this line."""
-    whole = line.text if not line.continuation else "\n".join(line.readings)
+    whole = line.whole
     for known in wordings:
         if known.mark in whole and (found := search(known, line)):
             yield known, found
@@ -110,16 +110,13 @@ def plain(text: str) -> int | float | str:
 
 def _readings(known: Wording, found: re.Match[str], line: LogLine) -> Iterator[Reading]:
     for name, text in found.groupdict().items():
-        if name in _NEVER_NUMBERS and text is not None:
-            yield Reading(name, text, line)
-        elif text is not None and not _is_broken_number(text):
-            yield Reading(name, plain(text), line)
+        if text is None:
+            continue
+        value = text if name in _NEVER_NUMBERS else plain(text)
+        if name in _NEVER_NUMBERS or not (isinstance(value, str) and _MEANT_AS_NUMBER.fullmatch(text)):
+            yield Reading(name, value, line)
     for name, value in known.says.items():
         yield Reading(name, value, line)
-
-
-def _is_broken_number(text: str) -> bool:
-    return _MEANT_AS_NUMBER.fullmatch(text) is not None and isinstance(plain(text), str)
 
 
 def _is_cut(found: re.Match[str], line: LogLine) -> bool:

@@ -12,10 +12,10 @@ from whichbits.serve.logs.reading import FactSheet, Reading, read, search, searc
 
 MARK = re.compile(
     r"server_args=ServerArgs\(|KV Cache is allocated\.|Load weight (?:begin|end)\.|max_total_num_tokens="
-    r"|Capture (?:target )?(?:decode )?(?:cuda|CUDA) graph (?:begin|end)|(?:Decode|Prefill) batch[ .]"
+    r"|Capture (?:target )?(?:decode )?\w+ graph (?:begin|end)|(?:Decode|Prefill) batch[ .]"
     r"|Memory pool end\.|Scheduler hit an exception|sglang/srt/"
 )
-_GRAPH = r"Capture (?:target )?(?:decode )?(?:cuda|CUDA) graph end\."
+_GRAPH = r"Capture (?:target )?(?:decode )?\w+ graph end\."
 _TOKENS = r"#tokens: (?P<kv_cache_tokens>\d+)"
 _SAID = (
     wording("Load weight end", r"elapsed=(?P<model_load_seconds>[\d.]+) s"),
@@ -36,6 +36,7 @@ _SAID = (
     wording(" graph end", rf"{_GRAPH}.*?mem usage=(?P<cuda_graph_gib>[\d.]+) GB"),
     wording(" graph end", rf"{_GRAPH}.*?avail mem=(?P<free_after_gib>[\d.]+\d) GB"),
     wording("ttention backend", r"Use (?P<attention_backend>\w+) (?:attention )?backend"),
+    wording("device_name=", r"device_name=(?P<device_name>[^,\s]+?)(?:,|\.json)"),
     wording("The server is fired up", ready=True),
 )
 _MEMORY = wording(

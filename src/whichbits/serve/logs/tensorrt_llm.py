@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from whichbits.record.inspection import Inspection, Problem
 from whichbits.serve.logs.lines import LogLine
-from whichbits.serve.logs.reading import FactSheet, read, search, wording
+from whichbits.serve.logs.reading import BYTES_PER_GIB, FactSheet, read, search, wording
 
 MARK = re.compile(r"\[TensorRT-LLM\]|\[TRT-LLM\]")
 _SAID = (
@@ -13,6 +13,16 @@ _SAID = (
     wording("in paged KV cache", r"Using (?P<kv_cache_tokens>\d+) tokens in paged KV cache"),
     wording("for max tokens in paged KV cache", r"in paged KV cache \((?P<kv_cache_tokens>\d+)\)"),
     wording("for max tokens in paged KV cache", r"Allocated (?P<kv_cache_memory_gib>[\d.]+) GiB for max tokens"),
+    wording("bytes for k/v cache", r"Allocate (?P<kv_cache_memory_bytes>\d+) bytes for k/v cache"),
+    wording(
+        "when calculating max tokens",
+        r"total: (?P<total_memory_gib>[\d.]+) GiB, available: (?P<free_memory_gib>[\d.]+) GiB",
+    ),
+    wording(
+        "max_num_requests=",
+        r"max_seq_len=(?P<max_model_len>\d+), max_num_requests=(?P<max_num_seqs>\d+), "
+        r"max_num_tokens=(?P<max_num_batched_tokens>\d+)",
+    ),
     wording("Max tokens in paged KV cache", r"Max tokens in paged KV cache: (?P<kv_cache_tokens>\d+)\."),
     wording("okens per block", r"[Tt]okens per block(?:=|: )(?P<block_size>\d+)[.,]"),
     wording("primary blocks=", r"primary blocks=(?P<gpu_blocks>\d+),"),
@@ -37,6 +47,8 @@ def inspect(lines: Sequence[LogLine]) -> Inspection:
     sheet = FactSheet()
     sheet.put_all(read(_SAID, lines))
     version = sheet.facts.pop("engine_version", None)
+    if held := sheet.facts.pop("kv_cache_memory_bytes", None):
+        sheet.put("kv_cache_memory_gib", held / BYTES_PER_GIB, sheet.lines.pop("kv_cache_memory_bytes"))
     blocks, size = sheet.facts.get("gpu_blocks"), sheet.facts.get("block_size")
     if blocks and size:
         sheet.put("kv_cache_tokens_derived", blocks * size)

@@ -23,7 +23,7 @@ _SAID = (
         r"(?:Setting max batch total tokens to|Inferred max batch total tokens:) (?P<kv_cache_tokens>\d+)",
     ),
     wording("Shard ready in", r"Shard ready in (?P<shard_ready_seconds>[\d.]+)s"),
-    wording("Connected", r"text_generation_router.*: Connected$", ready=True),
+    wording("Connected", r"(?:^|: )Connected$", ready=True),
 )
 _CAPTURE_SIZES = wording("uda", r"(?:default cuda graphs|Cuda Graphs are enabled for sizes) \[(?P<sizes>[\d, ]+)\]")
 _ARGUMENT = re.compile(r"""\b(?P<name>[a-z_]+): (?:Some\(\s*)?(?:"(?P<text>[^"]*)"|(?P<word>[\w.-]+))(?=\s*[,)}])""")
@@ -48,7 +48,7 @@ _ERRORS = (
 
 def claims(line: LogLine) -> bool:
     """Return whether only TGI prints this."""
-    return MARK.search(line.text) is not None
+    return MARK.search(line.shown) is not None  # a JSON line names the program beside its message
 
 
 def inspect(lines: Sequence[LogLine]) -> Inspection:

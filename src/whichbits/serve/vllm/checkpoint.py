@@ -1,17 +1,12 @@
 """Where an arm's checkpoint lies on this machine, if it does, and what its files say of it."""
 
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 
-from whichbits.checkpoint.facts import Checkpoint
 from whichbits.checkpoint.read import read_checkpoint
 from whichbits.errors import BadInput
 from whichbits.record.schema import Fact
 from whichbits.study.arm import Arm
-
-_RENAMED = {"source": "checkpoint_source", "dtype": "checkpoint_dtype"}
-"""The server has facts of these names, too."""
 
 
 def checkpoint_folder(arm: Arm, environment: Mapping[str, str]) -> Path | None:
@@ -42,13 +37,9 @@ def checkpoint_facts(folder: Path) -> dict[str, Fact]:
         checkpoint = read_checkpoint(folder)
     except BadInput as unread:
         return {"checkpoint_unread": Fact(unread.what, str(folder))}
-    values = {field.name: getattr(checkpoint, field.name) for field in fields(Checkpoint)}
-    values |= {"linear_parameters": checkpoint.linear_parameters, "effective_bits": checkpoint.effective_bits}
-    return {
-        _RENAMED.get(name, name): Fact(value, str(folder))
-        for name, value in values.items()
-        if isinstance(value, str | int | float)
-    }
+    known = {name: value for name, value in checkpoint.scalars().items() if value is not None}
+    # The server has a `dtype` of its own: what it computes in.
+    return {("checkpoint_dtype" if name == "dtype" else name): Fact(known[name], str(folder)) for name in known}
 
 
 def _is_a_path(model: str) -> bool:

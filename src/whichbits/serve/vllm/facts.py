@@ -1,13 +1,15 @@
 """What a vLLM says of itself, in its log and over HTTP, as facts with their sources."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from whichbits.record.schema import Fact
 from whichbits.serve.control import ControlClient
 from whichbits.serve.logs.lines import read_lines
 from whichbits.serve.logs.vllm.read import inspect
-from whichbits.serve.metrics import Sample, parse
+from whichbits.serve.metrics import read_exposition
+from whichbits.serve.metrics.cache_config import CacheConfig
 
 Value = str | int | float | bool | None
 
@@ -16,22 +18,13 @@ _MODELS = "/v1/models"
 _METRICS = "/metrics"
 _SERVER_INFO = "/server_info?config_format=json"
 _CACHE_CONFIG = "vllm:cache_config_info"
-_CACHE_LABELS = {
-    "kv_cache_size_tokens": "kv_cache_tokens",
-    "kv_cache_max_concurrency": "max_concurrency",
-    "num_gpu_blocks": "gpu_blocks",
-    "block_size": "block_size",
-    "enable_prefix_caching": "enable_prefix_caching",
-    "gpu_memory_utilization": "gpu_memory_utilization",
-    "cache_dtype": "kv_cache_dtype",
-}
-_SUMMED = ("kv_cache_tokens", "gpu_blocks")
+_FACTS = {"num_gpu_blocks": "gpu_blocks"}
+"""Where the log's readers call a fact otherwise."""
 _SETTINGS = {
     "model_config": ("dtype", "quantization", "enforce_eager", "max_model_len"),
     "scheduler_config": ("max_num_seqs", "max_num_batched_tokens"),
     "parallel_config": ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size"),
 }
-_WORDS: Mapping[str, Value] = {"None": None, "True": True, "False": False}
 
 
 def log_facts(log_text: str) -> dict[str, Fact]:
@@ -50,22 +43,17 @@ async def server_facts(control: ControlClient) -> dict[str, Fact]:
     """Return what a running server tells; the sources are its paths. /server_info is there in development mode only."""
     facts = _version(await control.json("/version")) | _models(await control.json(_MODELS))
     if await control.has_metrics():
-        facts |= cache_facts(parse((await control.scrape()).text))
+        facts |= cache_facts((await control.scrape()).text)
     return facts | _settings(await control.json(_SERVER_INFO))
 
 
-def cache_facts(samples: list[Sample]) -> dict[str, Fact]:
-    """Return the labels of ``cache_config_info``; pools of several engines are added up, other labels the first's."""
-    engines = [sample.labels for sample in samples if sample.name == _CACHE_CONFIG]
-    found: dict[str, Fact] = {}
-    for label, name in _CACHE_LABELS.items():
-        values = [_read(labels[label]) for labels in engines if label in labels]
-        known = [value for value in values if value is not None and value != "auto"]
-        if known:
-            numbers = [value for value in known if isinstance(value, int | float)]
-            together = sum(numbers) if name in _SUMMED and len(numbers) == len(engines) else known[0]
-            found[name] = Fact(together, f"GET {_METRICS}", f"{_CACHE_CONFIG} {label}")
-    return found
+def cache_facts(metrics: str) -> dict[str, Fact]:
+    """Return what the info metric of the KV cache tells, over all engine cores together."""
+    exposition = read_exposition(metrics, "vllm:")
+    if exposition is None:
+        return {}
+    told = {_FACTS.get(name, name): value for name, value in asdict(CacheConfig.of(exposition)).items()}
+    return {name: Fact(value, f"GET {_METRICS}", _CACHE_CONFIG) for name, value in told.items() if value is not None}
 
 
 def _version(answer: Any) -> dict[str, Fact]:
@@ -101,18 +89,6 @@ def _chosen(config: Mapping[str, Any]) -> Iterator[tuple[str, Fact]]:
                 value = values[name]
                 plain = value.removeprefix("torch.") if isinstance(value, str) else _flat(value)
                 yield name, Fact(plain, f"GET {_SERVER_INFO}")
-
-
-def _read(label: str) -> Value:
-    """Return what a label means; all are Python's printing of a value."""
-    if label in _WORDS:
-        return _WORDS[label]
-    for number in (int, float):
-        try:
-            return number(label)
-        except ValueError:
-            continue
-    return label
 
 
 def _flat(value: Any) -> Value:

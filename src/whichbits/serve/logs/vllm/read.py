@@ -10,21 +10,23 @@ from whichbits.serve.logs.lines import LogLine
 from whichbits.serve.logs.reading import BYTES_PER_GIB, FactSheet, Reading, read, search
 from whichbits.serve.logs.vllm import wordings
 from whichbits.serve.logs.vllm.attention import attention_backend
+from whichbits.serve.logs.vllm.console import apart, kv_cache_is_full, put_console
 from whichbits.serve.logs.vllm.crew import Crew, read_crew
 from whichbits.serve.logs.vllm.failures import problems
 from whichbits.serve.logs.vllm.pools import put_pool_facts, scheduler_is_the_limit
 from whichbits.serve.logs.vllm.settings import read_arguments, read_configuration
+from whichbits.serve.logs.vllm.stages import by_stage
 from whichbits.serve.logs.vllm.workers import put_worker_facts
 
 _OWN_WORDS = re.compile(
-    r"LLM engine \(v|vLLM API server version|non-default args: \{|[▀▄█] .*\bversion {1,2}v?\d"
+    r"LLM engine \(v|vLLM API server version|non-default args: \{|[▀▄█] +version {1,2}v?\d"
     r"|KV cache size: [\d,]+ tokens"
     r"|Maximum concurrency for [\d,]+ tokens per request|# \w+ blocks: \d|Available KV cache memory:"
     r"|Loading model weights took|Model loading took|less than desired GPU memory utilization"
     r"|To serve at least one request with the model"
 )
 _OWN_PROCESSES = re.compile(
-    r"VllmWorker|EngineCore\b|EngineCore_|APIServer\b|Worker(?:_|$)|Ray(?:WorkerWrapper|WorkerProc)"
+    r"VllmWorker|EngineCore\b|EngineCore_|StageEngineCoreProc|APIServer\b|Worker(?:_|$)|Ray(?:WorkerWrapper|WorkerProc)"
 )
 _GRAPH_COUNT = re.compile(r"\b([A-Z_]+)=(\d{1,6})\b")
 _DIGITS = re.compile(r"\d+")
@@ -43,8 +45,26 @@ def may_have_written(line: LogLine) -> bool:
 
 
 def inspect(lines: Sequence[LogLine]) -> Inspection:
-    """Read the last start that the log holds."""
-    lines = _last_start(lines)
+    """Read the last start that the log holds. Several models of one deployment stand apart in ``stages``."""
+    console, lines = apart(_last_start(lines))
+    stages = by_stage(lines)
+    several = len(stages) > 2
+    sheet, warned = _facts(stages[None] if several else lines)
+    put_console(sheet, console)
+    if several:
+        own = {stage: _facts(said)[0].facts for stage, said in stages.items() if stage is not None}
+        sheet.put("stages", {stage: own[stage] for stage in sorted(own, key=int)})
+    found = hints.hints(lines, sheet.facts)
+    if found:
+        sheet.put("hints", [code for code, _ in found], next((line for _, line in found if line), None))
+    warned += [Problem(code, line.shown) for code, line in hints.warnings(lines)]
+    if full := kv_cache_is_full(console):
+        warned.append(Problem("kv_cache_full_requests_wait", full.shown))
+    return Inspection("startup_log", "vllm", _version(lines), sheet.facts, problems(lines), tuple(warned), sheet.lines)
+
+
+def _facts(lines: Sequence[LogLine]) -> tuple[FactSheet, list[Problem]]:
+    """Return the facts of one model, and what does not fit together among them."""
     crew, sheet = read_crew(lines), FactSheet()
     _put_settings(sheet, lines)
     _put_crew(sheet, crew)
@@ -53,17 +73,10 @@ def inspect(lines: Sequence[LogLine]) -> Inspection:
     inconsistent = put_pool_facts(sheet, read(wordings.POOL, lines), crew)
     sheet.put_first(read(wordings.ENGINE, lines))
     _put_kernels(sheet, lines)
-    _put_console(sheet, lines)
     if not crew.sizes_seen():
         sheet.put_bytes_per_token()
-    found = hints.hints(lines, sheet.facts)
-    if found:
-        sheet.put("hints", [code for code, _ in found], next((line for _, line in found if line), None))
     warned = [Problem(code) for code in inconsistent]
-    warned += [Problem("max_num_seqs_below_max_concurrency")] if scheduler_is_the_limit(sheet) else []
-    warned += [Problem(code, line.shown) for code, line in hints.warnings(lines)]
-    version = _version(lines)
-    return Inspection("startup_log", "vllm", version, sheet.facts, problems(lines), tuple(warned), sheet.lines)
+    return sheet, warned + ([Problem("max_num_seqs_below_max_concurrency")] if scheduler_is_the_limit(sheet) else [])
 
 
 def _last_start(lines: Sequence[LogLine]) -> Sequence[LogLine]:
@@ -167,14 +180,3 @@ def _put_kernels(sheet: FactSheet, lines: Sequence[LogLine]) -> None:
         if found := search(wordings.GRAPH_COUNTS, line):
             counts = _GRAPH_COUNT.findall(found["counts"])
             sheet.put("cudagraph_counts", {mode: int(count) for mode, count in counts}, line)
-
-
-def _put_console(sheet: FactSheet, lines: Sequence[LogLine]) -> None:
-    readings = list(read(wordings.CONSOLE, lines))
-    for name, fact in (("prompt_tps", "peak_logged_prompt_tps"), ("generation_tps", "peak_logged_generation_tps")):
-        if said := [reading for reading in readings if reading.name == name]:
-            peak = max(said, key=lambda reading: reading.value)
-            sheet.put(fact, peak.value, peak.line)
-    rates = [reading for reading in readings if reading.name == "prefix_hit_rate_percent"]
-    if rates:
-        sheet.put("last_prefix_hit_rate_percent", rates[-1].value, rates[-1].line)

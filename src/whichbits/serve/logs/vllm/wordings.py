@@ -2,7 +2,7 @@
 
 from whichbits.serve.logs.reading import wording
 
-_NUMBER = r"-?\d[\d,]*(?:\.\d+)?"
+_NUMBER = r"(?<![\d,.])-?\d[\d,]{0,30}(?:\.\d{1,30})?"
 
 
 def _gib(name: str) -> str:
@@ -97,7 +97,7 @@ SAID = (
     wording("Using max model len", r"Using max model len (?P<max_model_len>\d+)"),
     wording("Auto-fit max_model_len", r"Auto-fit max_model_len: reduced from \d+ to (?P<max_model_len>\d+)"),
     wording("Starting to load model", r"Starting to load model (?P<model>\S+?)\.\.\."),
-    wording("model  ", r"[▀▄█] .*\bmodel {2,}(?P<model>\S+)$"),
+    wording("model ", r"[▀▄█] +model +(?P<model>\S+)$"),
     wording("Automatically detected platform", r"Automatically detected platform (?P<platform>\w+)\."),
     wording("backend on CPU", device="cpu"),
     wording("CPU KV cache size", device="cpu"),
@@ -108,7 +108,8 @@ SAID = (
     wording("nabling prefix caching by default", enable_prefix_caching=True),
     wording("isabling prefix caching", enable_prefix_caching=False),
     wording(
-        "quantization is not fully optimized yet", r"(?P<quantization>\w[\w-]*) quantization is not fully optimized yet"
+        "quantization is not fully optimized yet",
+        r"(?<![\w-])(?P<quantization>\w[\w-]*+) quantization is not fully optimized yet",
     ),
     wording(
         "is not supported for the current GPU", r"quantization method (?P<quantization>\S+) is not supported for the"
@@ -122,7 +123,7 @@ SAID = (
     wording("attention block size", r"Setting attention block size to (?P<attention_block_size>\d+) tokens to ensure"),
     wording("Checkpoint size:", f"Checkpoint size: {_gib('checkpoint_size_gib')}"),
     wording("device_name=", r"device_name=(?P<device_name>[^,\s]+?)(?:,|\.json)"),
-    wording("MoE backend", r"Using '?(?P<moe_backend>[\w-]+)'? (?P<moe_quant>\w+) MoE backend"),
+    wording("MoE backend", r"Using '?(?P<moe_backend>[\w-]+(?: [\w-]+)?)'? (?P<moe_quant>\w+) MoE backend"),
     wording(" kernels for ", r"Using (?P<moe_backend>\w+) kernels for (?P<moe_quant>\w+?)MoEMethod"),
     wording(" MoE", r"Using (?P<moe_backend>\w+) backend for (?P<moe_quant>\w+) MoE"),
     wording("FlashAttention version", r"Using FlashAttention version (?P<flash_attention_version>\d)"),
@@ -133,22 +134,30 @@ SAID = (
 VERSION = (
     wording("LLM engine (v", r"Initializing an? (?:V\d )?LLM engine \(v(?P<version>[^)\s]+)\)"),
     wording("API server version", r"vLLM API server version (?P<version>\d[\w.+-]*)"),
-    wording("version", r"[▀▄█] .*\bversion {1,2}v?(?P<version>\d[\w.+-]*)$"),
+    wording("version", r"[▀▄█] +version {1,2}v?(?P<version>\d[\w.+-]*)$"),
 )
 """Where the version stands, the surest place first; the third is the banner."""
 
 KERNEL = (
-    wording("Kernel for ", r"(?:Using|Selected) (?P<kernel>\w+Kernel) for (?P<layer>\w+)"),
+    wording("Kernel for ", r"(?:Using|Selected) (?P<kernel>\w+Kernel) for (?P<layer>\w++)(?!-)"),
     wording(" for ", r"Using (?P<kernel>[\w-]+) for (?P<layer>(?:NV|MX)FP\d GEMM|mixed-precision linear)"),
 )
 """The kernels of quantized linear layers: the method's name is not the kernel's."""
 
 CONSOLE = (
-    wording("Avg prompt throughput", r"Avg prompt throughput: (?P<prompt_tps>[\d.]+) tokens/s"),
-    wording("Avg generation throughput", r"Avg generation throughput: (?P<generation_tps>[\d.]+) tokens/s"),
-    wording("Prefix cache hit rate", r"Prefix cache hit rate: (?:GPU: )?(?P<prefix_hit_rate_percent>[\d.]+)%"),
+    wording("Avg prompt throughput", r"Avg prompt throughput: (?P<peak_logged_prompt_tps>\d[\d.]*) tokens/s"),
+    wording(
+        "Avg generation throughput", r"Avg generation throughput: (?P<peak_logged_generation_tps>\d[\d.]*) tokens/s"
+    ),
+    wording("Prefix cache hit rate", r"Prefix cache hit rate: (?:GPU: )?(?P<last_prefix_hit_rate_percent>\d[\d.]*)%"),
 )
 """The line of statistics that a running server prints every ten seconds."""
+
+LOAD = wording(
+    "KV cache usage",
+    r"(?:Waiting|Pending): (?P<waiting>\d{1,9}) reqs, GPU KV cache usage: (?P<usage>\d{1,3}(?:\.\d+)?)%",
+)
+"""In the same line: requests that wait, and the share of KV blocks in use."""
 
 GRAPH_COUNTS = wording("Profiling CUDA graph memory", r"Profiling CUDA graph memory: (?P<counts>.*)")
 

@@ -19,8 +19,9 @@ def put_worker_facts(sheet: FactSheet, readings: Iterable[Reading], crew: Crew) 
 
     Of a time that several took, the maximum is always there: the engine waits for the slowest.
 
-    A worker that says a figure twice means the second one (the first is a trial), and the same line that
-    arrives by two ways is one. ``ranks`` holds the figures of each rank.
+    A worker that says a figure twice means the second one (the first is a trial); of a time it means the longer
+    one (the other is a drafter's). The same line that arrives by two ways is one. ``ranks`` holds the figures of
+    each rank.
     """
     for name, figures in _by_name(readings, crew).items():
         _put_figure(sheet, name, figures, named=any(crew.label_of(key) is not None for key in figures))
@@ -31,7 +32,10 @@ def put_worker_facts(sheet: FactSheet, readings: Iterable[Reading], crew: Crew) 
 def _by_name(readings: Iterable[Reading], crew: Crew) -> dict[str, dict[WorkerKey, Reading]]:
     figures: dict[str, dict[WorkerKey, Reading]] = {}
     for reading in readings:
-        figures.setdefault(reading.name, {})[crew.worker_of(reading.line)] = reading
+        said, worker = figures.setdefault(reading.name, {}), crew.worker_of(reading.line)
+        before = said.get(worker)
+        if before is None or not reading.name.endswith("_seconds") or reading.value > before.value:
+            said[worker] = reading
     return figures
 
 

@@ -1,0 +1,103 @@
+"""From what a user names (files, run folders, standard input) to what each holds."""
+
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple, cast
+
+from whichbits.errors import BadInput, WhichbitsError
+from whichbits.record.inspection import Inspection
+
+STDIN = Path("-")
+
+_RECOGNISERS = (
+    "whichbits.record.importers.inspect:recognise",
+    "whichbits.serve.scrape_file:recognise",
+    "whichbits.serve.metric_names:recognise",
+    "whichbits.drive.inspect_stream:recognise",
+    "whichbits.traffic.inspect_dataset:recognise",
+    "whichbits.serve.logs.read:recognise",
+)
+"""In this order: the strictest shapes first, logs last, since a log may hold anything."""
+
+_MARKS_OF_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+class Inspected(NamedTuple):
+    """One file: its text, and what it holds, or why that is not known."""
+
+    file: Path
+    text: str
+    inspection: Inspection | None
+    error: WhichbitsError | None = None
+
+
+def inspected(file: Path) -> Inspected:
+    """Read one file; a file that cannot be read or holds nothing known is told by its error."""
+    text = ""
+    try:
+        text = _text(file)
+        return Inspected(file, text, recognised(file.name, text))
+    except BadInput as error:
+        return Inspected(file, text, None, error.about(str(file)))
+
+
+def recognised(name: str, text: str) -> Inspection:
+    """Return what a text holds.
+
+    Raises:
+        BadInput: ``unknown_content``.
+    """
+    for place in _RECOGNISERS:
+        module, _, function = place.partition(":")
+        recognise = cast("Callable[[str, str], Inspection | None]", getattr(import_module(module), function))
+        if inspection := recognise(name, text):
+            return inspection
+    raise BadInput(
+        "unknown_content",
+        "this is nothing that whichbits can read.",
+        why="It holds no line of a known engine, metrics endpoint, benchmark, stream or data set.",
+        fix="Give the server's own output, unshortened; a few lines are enough if they hold facts.",
+    )
+
+
+def files_of(named: Path) -> Iterator[Path]:
+    """Yield a file itself, and of a run's folder its logs and scrapes.
+
+    Raises:
+        BadInput: ``run_not_found`` if it is a folder without a run.
+    """
+    if not named.is_dir():
+        yield named
+        return
+    from whichbits.record.manifest import read_manifest
+
+    read_manifest(named)
+    for folder in ("logs", "scrapes"):
+        yield from sorted(path for path in (named / folder).glob("*") if path.is_file())
+
+
+def mean_tokens_of(run: Path) -> float | None:
+    """Return the mean size of a run's requests.
+
+    Raises:
+        BadInput: the folder is no run, or is damaged.
+    """
+    from whichbits.record.request_size import mean_tokens
+    from whichbits.record.run import Run
+
+    return mean_tokens(Run.load(run))
+
+
+def _text(file: Path) -> str:
+    try:
+        content = sys.stdin.buffer.read() if file == STDIN else file.read_bytes()
+    except OSError as error:
+        raise BadInput(
+            "unreadable_file",
+            f"cannot be read: {error.strerror}.",
+            why="It does not exist here, or belongs to someone else.",
+            fix="Check the path and its permissions.",
+        ) from error
+    return content.decode("utf-16" if content[:2] in _MARKS_OF_UTF16 else "utf-8-sig", errors="replace")

@@ -1,0 +1,73 @@
+"""What a file answers of the questions people ask about it: where the memory went, and how many requests fit."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from whichbits.report.wording import number
+
+Facts = Mapping[str, Any]
+
+_ACTIVATIONS = "activations"
+_TAKERS = (
+    ("weights", ("weights_memory_gib", "model_memory_gib", "model_memory_gib_per_gpu", "model_memory_gib_max")),
+    ("weights and buffers", ("consumed_memory_gib",)),
+    (_ACTIVATIONS, ("activation_peak_gib", "activation_peak_gib_max")),
+    ("other than torch", ("non_torch_memory_gib", "non_torch_memory_gib_max")),
+    ("CUDA graphs", ("cuda_graph_gib", "cuda_graph_gib_max", "cuda_graph_estimated_gib")),
+)
+_KV = ("kv_cache_memory_gib", "kv_cache_memory_gib_per_gpu", "kv_cache_memory_gib_min")
+_WHOLE = (("requested_memory_gib", "granted"), ("total_memory_gib", "in all"), ("total_gpu_memory_gib", "in all"))
+_CAPS = {"max_num_seqs": "--max-num-seqs", "slots": "the number of slots"}
+
+
+def answers(facts: Facts) -> tuple[str, ...]:
+    """Return short plain sentences; none where the facts do not suffice."""
+    return tuple(sentence for sentence in (_memory(facts), _concurrency(facts), _fit(facts)) if sentence)
+
+
+def _memory(facts: Facts) -> str | None:
+    kv_gib = _first(facts, _KV)
+    takers = list(_takers(facts))
+    if kv_gib is None or not takers:
+        return None
+    whole = next((f" of {number(facts[name])} GiB {said}" for name, said in _WHOLE if facts.get(name)), "")
+    return f"Memory of a GPU: {', '.join(takers)}; {number(kv_gib)} GiB{whole} is left for the KV cache."
+
+
+def _takers(facts: Facts) -> Iterator[str]:
+    for what, names in _TAKERS:
+        gib = _first(facts, names)
+        if gib is not None:
+            batch = facts.get("max_num_batched_tokens") if what == _ACTIVATIONS else None
+            yield f"{what} {number(gib)}" + (f" (for batches of {batch:,} tokens)" if batch else "")
+
+
+def _concurrency(facts: Facts) -> str | None:
+    times = facts.get("max_concurrency", facts.get("max_concurrency_per_engine"))
+    length = facts.get("max_concurrency_tokens")
+    if times is None or length is None:
+        return None
+    each = "" if "max_concurrency" in facts else " in each engine"
+    more = "" if "requests_that_fit" in facts else " Give --mean-tokens for yours."
+    return (
+        f"Maximum concurrency {times:g}x{each} is for requests of {length:,} tokens; shorter ones fit more often.{more}"
+    )
+
+
+def _fit(facts: Facts) -> str | None:
+    fits = facts.get("requests_that_fit")
+    if fits is None:
+        return None
+    said = f"Of your requests ({number(facts['mean_tokens'])} tokens each) the KV cache holds {fits:,} at once"
+    if "hybrid_model" in (facts.get("hints") or ()):
+        said += " at most (each also holds state of a fixed size)"
+    by, at_once = facts.get("limited_by"), facts.get("requests_at_once")
+    if by is None or at_once is None:
+        return f"{said}; the scheduler's cap is not known."
+    if by == "kv_cache":
+        return f"{said}; that is the limit."
+    return f"{said}, but {_CAPS[by]} lets only {at_once:,} run: that is the limit."
+
+
+def _first(facts: Facts, names: tuple[str, ...]) -> float | None:
+    return next((facts[name] for name in names if facts.get(name) is not None), None)

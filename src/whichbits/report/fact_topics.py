@@ -1,0 +1,35 @@
+"""The order in which facts of a log or scrape are shown: by what they are about, not by where they were read."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+_SETTINGS = (
+    r"model|served_\w+|architecture|dtype|quantization\w*|max_model_len|tensor_\w+|pipeline_\w+|data_parallel\w*|ep"
+    r"|enforce_eager|enable_\w+|max_num_\w+|load_format|log_stats|spec\w+|num_spec\w+|platform|device\w*|n_ctx\w*"
+    r"|slots|chunked_\w+|mem_fraction\w+|max_concurrent_requests|flash_attention"
+)
+_TOPICS = (
+    ("fit", r"mean_tokens|requests_that_fit|requests_at_once|limited_by"),
+    ("model and settings", _SETTINGS),
+    ("kernels", r"\w*backend|quant_kernel\w*|moe_\w+|flash_attention_version|cudagraph_\w+|kv_cache_layout"),
+    ("KV cache", r"kv_\w+|max_concurrency\w*|\w*block\w*|\w*cache\w*|prefix_\w+"),
+    ("memory", r"\w+_(?:gib|mib)(?:_\w+)?|gpu_memory_utilization"),
+    ("seconds", r"\w+_seconds(?:_\w+)?|ready"),
+    ("processes", r"\w*ranks?\w*|worker_pids|distinct_\w+|same_pid_names|engines_\w+|stages"),
+)  # fmt: skip
+_SHAPES = tuple((topic, re.compile(names)) for topic, names in _TOPICS)
+_OTHER = "other"
+_ORDER = (*(topic for topic, _ in _SHAPES), _OTHER)
+
+
+def by_topic(facts: Iterable[tuple[str, Any]]) -> dict[str, list[tuple[str, Any]]]:
+    """Return the facts of each topic in the facts' own order; topics without facts are left out."""
+    topics: dict[str, list[tuple[str, Any]]] = {topic: [] for topic in _ORDER}
+    for name, value in facts:
+        topics[_topic(name)].append((name, value))
+    return {topic: found for topic, found in topics.items() if found}
+
+
+def _topic(name: str) -> str:
+    return next((topic for topic, names in _SHAPES if names.fullmatch(name)), _OTHER)
