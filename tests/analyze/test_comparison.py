@@ -12,6 +12,7 @@ from tests.analyze.make_side import bench, noisy, of_files, renamed, row, side
 from tests.record.importers.make_bench import bench_record
 from tests.record.importers.make_results import aiperf, guidellm, sglang
 from tests.record.make_run import PowerLaw, SyntheticArm, make_run
+from whichbits.analyze.cell_noise import Replicates
 from whichbits.analyze.comparison import NO_LOAD, THIN, compare_pair
 from whichbits.analyze.sources import read_source
 
@@ -201,7 +202,7 @@ def test_two_runs_are_compared_from_the_schedule(tmp_path: Path) -> None:
 
 def test_a_prediction_is_not_paired_with_what_was_measured(tmp_path: Path) -> None:
     measured = side(tmp_path, bench(noisy(1)))
-    draws = {cell.cell: {"tpot_ms.mean": np.full(7, 2.3)} for cell in measured.cells}
+    draws: dict[int, Replicates] = {cell.cell: {"tpot_ms.mean": np.full(7, 2.3)} for cell in measured.cells}
     predicted = replace(measured, resampled=draws, predicted=True)
 
     assert row(compare_pair((measured, predicted)), "tpot_ms.mean").paired is False

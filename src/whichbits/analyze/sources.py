@@ -96,15 +96,13 @@ def _of_run(run: Run, more: dict[str, dict[str, str]]) -> tuple[Side, ...]:
     summary, slo = summarize(run), run.manifest.study.get("slo")
     bounds = None if slo is None else Slo.model_validate(slo)
     resampled = {cell.cell: replicates(cell, run.of_cell(cell.cell), bounds) for cell in run.cells}
-    prompts = {cell.cell: told for cell in run.cells if (told := _prompts(cell, run.of_cell(cell.cell)))}
+    prompts = {cell.cell: sent for cell in run.cells if (sent := _prompts(cell, run.of_cell(cell.cell)))}
+    told = {"source": run.manifest.source} | _hardware(run.manifest)
     return tuple(
         Side(
             name=name,
             cells=_cells(summary, name),
-            facts={"source": run.manifest.source}
-            | _facts(summary.arms.get(name))
-            | _hardware(run.manifest)
-            | more.get(name, {}),
+            facts=told | _facts(summary.arms.get(name)) | more.get(name, {}),
             resampled=resampled,
             prompts=prompts,
             slo=None if bounds is None else bounds.model_dump_json(),
