@@ -1,6 +1,6 @@
 """Turns a run into its summary: every cell in numbers, arms against each other, and what follows."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from whichbits.analyze.cells import cell_summary
 from whichbits.analyze.counted import CellCounts, counted
 from whichbits.analyze.crossover import crossovers, crossovers_by_capacity
 from whichbits.analyze.findings import Observed, findings
+from whichbits.analyze.kernels.profile import Profile, read_profiles
 from whichbits.analyze.limits import arm_capacity, cell_roofline
 from whichbits.analyze.load_curves import load_unit
 from whichbits.analyze.pairing import Resampled
@@ -22,6 +23,7 @@ from whichbits.analyze.predicted_crossover import predicted_crossovers
 from whichbits.analyze.recommend import recommendations
 from whichbits.analyze.slo import slo_capacities
 from whichbits.analyze.summary import ArmSummary, CellSummary, Summary
+from whichbits.analyze.telemetry import gpu_telemetry
 from whichbits.errors import BadInput
 from whichbits.record.run import Run
 from whichbits.record.schema import Cell, Manifest
@@ -45,6 +47,7 @@ def summarize(run: Run) -> Summary:
     predicted = run.manifest.source == "predicted"
     compared = (predicted_crossovers if predicted else crossovers)(cells, arms, resampled)
     by_capacity = crossovers_by_capacity(cells, arms, resampled)
+    profiles = _profiles(run, arms)
     return Summary(
         schema_version=SUMMARY_VERSION,
         source=run.manifest.source,
@@ -55,10 +58,13 @@ def summarize(run: Run) -> Summary:
         arms={name: _with_capacity(arm, cells, run.manifest) for name, arm in described.items()},
         cells=cells,
         crossovers=compared,
-        findings=findings(Observed(run.manifest, cells, compared, by_capacity, _differences(run, counts))),
+        findings=findings(
+            Observed(run.manifest, cells, compared, by_capacity, _differences(run, counts), profiles=profiles)
+        ),
         recommendation=recommendations(cells, arms, compared),
         crossovers_by_capacity=by_capacity,
         slo_capacities=slo_capacities(cells, arms),
+        profiles=profiles,
     )
 
 
@@ -77,7 +83,8 @@ def _cells(
 
 def _cell(run: Run, cell: Cell, counts: CellCounts, slo: Slo | None, cache: PlannedCache) -> CellSummary:
     requests = run.of_cell(cell.cell)
-    return cell_summary(cell, requests, counts, slo, cache.expected(cell, requests, counts))
+    summary = cell_summary(cell, requests, counts, slo, cache.expected(cell, requests, counts))
+    return replace(summary, gpu=gpu_telemetry(run.telemetry, cell))
 
 
 def _differences(run: Run, counts: Mapping[int, CellCounts]) -> dict[int, list[Difference]]:
@@ -89,6 +96,16 @@ def _differences(run: Run, counts: Mapping[int, CellCounts]) -> dict[int, list[D
         if cell.cell in counts
         for page in pages(cell, run.of_cell(cell.cell), counts[cell.cell], sent_as_text=as_text)
     )
+
+
+def _profiles(run: Run, arms: Sequence[str]) -> tuple[Profile, ...]:
+    """Return the run's profiled windows in the order of its arms, from the lowest load on."""
+
+    def place(profile: Profile) -> tuple[int, float, int]:
+        arm = arms.index(profile.arm) if profile.arm in arms else len(arms)
+        return arm, profile.request_rate or 0.0, profile.concurrency or 0
+
+    return tuple(sorted(read_profiles(run.folder), key=place))
 
 
 def _under_rooflines(

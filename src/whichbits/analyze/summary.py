@@ -8,8 +8,10 @@ from typing import Any, Literal
 
 from whichbits.analyze.capacity import Capacity
 from whichbits.analyze.itl_modes import ItlModes
+from whichbits.analyze.kernels.profile import Profile
 from whichbits.analyze.prefill_steps import PrefillSteps
 from whichbits.analyze.roofline import Roofline
+from whichbits.analyze.telemetry import GpuTelemetry
 
 Metric = Literal[
     "tpot_ms.p50",
@@ -151,6 +153,8 @@ class CellSummary:
     itl_modes: ItlModes | None = None
     prefill_steps: PrefillSteps | None = None
     roofline: Roofline | None = None
+    gpu: GpuTelemetry | None = None
+    """Of servers that were started on this machine's NVIDIA GPUs."""
     definitions: dict[str, str] = field(default_factory=dict)
     """Of an imported cell, what each metric means (``record.definitions``), by holder (``ttft_ms``)."""
 
@@ -282,3 +286,5 @@ class Summary:
     crossovers_by_capacity: tuple[Crossover, ...] = ()
     """The same pairs at equal shares of each arm's own capacity, its highest output throughput."""
     slo_capacities: tuple[SloCapacity, ...] = ()
+    profiles: tuple[Profile, ...] = ()
+    """Time by kind of kernel, of arms and loads that were profiled."""

@@ -97,6 +97,15 @@ class Slo(Strict):
     e2e_ms: PositiveFloat | None = Field(default=None, description="Longest time to the last token.")
 
 
+class ProfileWindow(Strict):
+    """A short window under the engine's profiler, in traffic that is not measured; `true` takes the defaults."""
+
+    loads: tuple[Load, ...] | None = Field(
+        default=None, description="Loads to profile, of those above; the lowest and the highest where none is given."
+    )
+    seconds: PositiveFloat = Field(default=2.0, le=60, description="Length of the window; traces grow with it.")
+
+
 class Limits(Strict):
     """When to give up."""
 
@@ -128,6 +137,9 @@ class Study(Strict):
     cache: CachePolicy = Field(
         default="salt", description="How a cell is kept cold; 'warm' sends its prompts once before it."
     )
+    profile: ProfileWindow | None = Field(
+        default=None, description="Where kernels spend their time, by the profiler of engines that have one."
+    )
     slo: Slo | None = Field(default=None, description="What a good request is; without it, no goodput.")
     limits: Limits = Field(default=Limits(), description="How long to wait, and how many failures to bear.")
     output: str = Field(default="runs", description="Folder for run folders.")
@@ -144,6 +156,26 @@ class Study(Strict):
             message = f"{twice[0]} is given twice; `repeats` measures a load again"
             raise ValueError(message)
         return loads
+
+    @field_validator("profile", mode="before")
+    @classmethod
+    def _true_is_the_default_profile(cls, value: Any) -> Any:
+        return {True: {}, False: None}[value] if isinstance(value, bool) else value
+
+    @model_validator(mode="after")
+    def _profiled_loads_are_measured(self) -> Self:
+        for load in (self.profile and self.profile.loads) or ():
+            if load not in self.loads:
+                message = f"profile: {load} is not among the loads"
+                raise ValueError(message)
+        return self
+
+    @property
+    def profiled_loads(self) -> tuple[Load, ...]:
+        """The loads at which each arm is profiled."""
+        if self.profile is None:
+            return ()
+        return self.profile.loads or tuple(dict.fromkeys((self.loads[0], self.loads[-1])))
 
     @model_validator(mode="after")
     def _what_is_up_together_is_not_restarted(self) -> Self:

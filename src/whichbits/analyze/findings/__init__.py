@@ -5,7 +5,9 @@ from whichbits.analyze.findings.books import explained_books, other_traffic, unb
 from whichbits.analyze.findings.cache import not_cold, unexpected_hits, unknown_cache, unverified_resets
 from whichbits.analyze.findings.client import busy_machine, client_limits
 from whichbits.analyze.findings.crossings import alignments, crossings, service_levels, tails, without_interval
+from whichbits.analyze.findings.kernels import kernel_times
 from whichbits.analyze.findings.observed import Check, Observed
+from whichbits.analyze.findings.throttling import throttled_gpus
 from whichbits.analyze.findings.work import failures, thin_tails, unequal_work, unfinished
 from whichbits.analyze.summary import Finding
 
@@ -24,11 +26,13 @@ CHECKS: tuple[Check, ...] = (
     unexpected_hits,
     client_limits,
     busy_machine,
+    throttled_gpus,
     idle_activation_quantization,
     crossings,
     tails,
     alignments,
     service_levels,
+    kernel_times,
     thin_tails,
     without_interval,
     unknown_cache,

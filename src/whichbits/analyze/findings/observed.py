@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from whichbits.analyze.books import Difference
+from whichbits.analyze.kernels.profile import Profile
 from whichbits.analyze.summary import CellSummary, Crossover, Finding
 from whichbits.record.schema import Manifest
 
@@ -19,6 +20,7 @@ class Observed:
     crossovers_by_capacity: Sequence[Crossover] = ()
     differences: Mapping[int, Sequence[Difference]] = field(default_factory=dict)
     """By cell."""
+    profiles: Sequence[Profile] = ()
 
     @property
     def done(self) -> list[CellSummary]:
@@ -29,7 +31,7 @@ class Observed:
 Check = Callable[[Observed], Iterator[Finding]]
 
 
-def load_of(cell: CellSummary) -> str:
+def load_of(cell: CellSummary | Profile) -> str:
     """Return the load as people write it: ``c16``, ``10/s``, ``10/s cap 32``."""
     if cell.request_rate is None:
         return f"c{cell.concurrency}"
