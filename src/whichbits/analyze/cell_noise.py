@@ -33,7 +33,9 @@ def replicates(cell: Cell, requests: pa.Table, slo: Slo | None = None) -> Replic
         return {}
     timelines = Timelines.of(requests.sort_by("index"))
     weights = draw(len(timelines), _seed(cell))
-    found = _latencies(timelines, weights) | _work(cell, timelines, weights, slo)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # A resample may hold failed requests only: no time, no work.
+        found = _latencies(timelines, weights) | _work(cell, timelines, weights, slo)
     return {metric: widened(_logs(values), len(timelines)) for metric, values in found.items()}
 
 

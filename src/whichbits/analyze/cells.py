@@ -10,6 +10,7 @@ from whichbits.analyze.concurrency import peak_concurrency, steady_window
 from whichbits.analyze.counted import CellCounts
 from whichbits.analyze.engine_view import engine_view
 from whichbits.analyze.expected_cache import ExpectedRate
+from whichbits.analyze.imported import as_defined, of_statistics
 from whichbits.analyze.itl_modes import itl_modes
 from whichbits.analyze.latency import (
     distribution,
@@ -49,7 +50,15 @@ def cell_summary(
 
     ``expected`` is the hit rate that its planned traffic explains.
     """
-    counts = counts or {}
+    if cell.imported is not None and not requests.num_rows:
+        return of_statistics(cell, cell.imported)
+    summary = _of_requests(cell, requests, counts or {}, slo, expected)
+    return summary if cell.imported is None else as_defined(summary, cell.imported)
+
+
+def _of_requests(
+    cell: Cell, requests: pa.Table, counts: CellCounts, slo: Slo | None, expected: ExpectedRate | None
+) -> CellSummary:
     explained = None if expected is None else (expected.low, expected.high)
     timelines = Timelines.of(requests)
     work = throughput(timelines)

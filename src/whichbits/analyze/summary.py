@@ -186,6 +186,8 @@ class CellSummary:
     latency_split: LatencySplit | None = None
     ttft_by_cache: TtftByCache | None = None
     """None where requests do not tell how much of their prompt was cached."""
+    definitions: dict[str, str] = field(default_factory=dict)
+    """Of an imported cell, what each metric means (``record.definitions``), by holder (``ttft_ms``)."""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,13 @@ app.command("whichbits.cli.report:report", name="report", help="Rebuild a run's 
 app.command(
     "whichbits.cli.inspect:inspect", name="inspect", help="Say what a log, a /metrics dump or a result file holds."
 )
+app.command(
+    "whichbits.cli.compare:compare_results",
+    name="compare",
+    help="Compare runs or other tools' results, and fail a CI step where one got worse.",
+)
+app.command("whichbits.cli.import_results:import_results", name="import", help="Make a run of other tools' results.")
+app.command("whichbits.cli.export:export", name="export", help="Write a run's results in another tool's format.")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
