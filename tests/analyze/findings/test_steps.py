@@ -96,3 +96,13 @@ def test_a_gain_needs_one_widest_arm_and_both_rooflines() -> None:
     assert not found(gain_by_bytes, observed([W4A16], cells))
     assert not found(gain_by_bytes, observed([FP16, other, W4A16], cells))
     assert not found(gain_by_bytes, observed([FP16, W4A16], [replace(each, roofline=None) for each in cells]))
+
+
+def test_a_pace_that_prefill_sets_is_no_step_of_decoding() -> None:
+    cells = [
+        replace(each, prompt_tokens=1_505_280, output_tokens=15_360, prefix_hit_rate=0.3)
+        for each in (step("fp16", 1, 57.0, 47.2), step("w4a16", 1, 27.8, 15.0))
+    ]
+
+    assert not found(left_over, observed([FP16, W4A16], cells))
+    assert not found(gain_by_bytes, observed([FP16, W4A16], cells))

@@ -28,7 +28,7 @@ def saturated(observed: Observed) -> Iterator[Finding]:
 
 def rate_not_reached(observed: Observed) -> Iterator[Finding]:
     """Name cells that were to send at a rate which the arm could not serve."""
-    behind = [cell for cell in observed.done if _is_behind(cell)]
+    behind = [cell for cell in observed.done if is_behind(cell)]
     if behind:
         text = (
             f"Requests came faster than they were served in {places(behind)}. Without a cap a queue grows for as long "
@@ -105,7 +105,8 @@ def _batches(observed: Observed) -> str:
     return f" That mean batches at the highest load differ ({told}) has another cause than room."
 
 
-def _is_behind(cell: CellSummary) -> bool:
+def is_behind(cell: CellSummary) -> bool:
+    """Return whether requests came faster than they were served."""
     # A cell also lasts until its last answer: short ones lose a tenth to that alone.
     served = cell.requests_per_s
     return cell.request_rate is not None and served is not None and served < SERVED_SHARE * cell.request_rate

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from whichbits.analyze.findings.load import is_behind
 from whichbits.analyze.findings.observed import Observed, evidence, listed, load_of, number, of_arm
 from whichbits.analyze.findings.phases import prefill_words
 from whichbits.analyze.summary import CellSummary, Finding
@@ -30,7 +31,7 @@ def computed_prompts(observed: Observed) -> Iterator[Finding]:
     """Compare the prompt tokens that arms really computed a second, where prefill sets the pace."""
     loads: dict[tuple[str, int], list[_Computed]] = {}
     for cell in observed.done:
-        if (pace := _computed(cell)) is not None and prefill_words(cell):
+        if (pace := _computed(cell)) is not None and prefill_words(cell) and _sets_its_pace(cell):
             loads.setdefault((load_of(cell), cell.repeat), []).append(_Computed(cell, pace))
     for (load, _), found in loads.items():
         if len(found) > 1 and _spread([each.cell.prefix_hit_rate or 0 for each in found]) > RATES_APART:
@@ -61,6 +62,11 @@ def _computed(cell: CellSummary) -> float | None:
     if cell.prompt_tokens is None or cell.prefix_hit_rate is None or not cell.duration_s:
         return None
     return cell.prompt_tokens * (1 - cell.prefix_hit_rate) / cell.duration_s
+
+
+def _sets_its_pace(cell: CellSummary) -> bool:
+    """Whether the arm, not the clock of arrivals, decides how many tokens a second are computed."""
+    return cell.request_rate is None or is_behind(cell)
 
 
 def _bandwidths(cell: CellSummary) -> tuple[float, float] | None:

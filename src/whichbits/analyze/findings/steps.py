@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from whichbits.analyze.findings.observed import Observed, bits, each, listed, load_of, number, of_arm, places
+from whichbits.analyze.findings.phases import prefill_words
 from whichbits.analyze.roofline import StepSplit
 from whichbits.analyze.summary import ArmSummary, CellSummary, Finding
 
@@ -119,8 +120,11 @@ def _reads(step: _Step) -> float:
 
 
 def _step(cell: CellSummary) -> _Step | None:
+    """Return a cell's step of decoding; None where prefill sets the pace, so that TPOT is no such step's length."""
     roof = cell.roofline
-    return None if roof is None or roof.split_ms is None else _Step(cell, roof.step_ms, roof.split_ms)
+    if roof is None or roof.split_ms is None or prefill_words(cell):
+        return None
+    return _Step(cell, roof.step_ms, roof.split_ms)
 
 
 def _low_steps(observed: Observed) -> list[_Step]:
