@@ -20,10 +20,19 @@ app = App(
 )
 # Verbs load on use: `whichbits --help` imports none of them.
 app.command("whichbits.cli.run:run", name="run", help="Serve each arm, drive equal traffic at it, and answer.")
+app.command("whichbits.cli.predict:predict", name="predict", help="Play a study in virtual time, without its GPU.")
+app.command("whichbits.cli.calibrate:calibrate_run", name="calibrate", help="Fit the predictor to a measured run.")
 app.command("whichbits.cli.report:report", name="report", help="Rebuild a run's report from what it recorded.")
 app.command(
     "whichbits.cli.inspect:inspect", name="inspect", help="Say what a log, a /metrics dump or a result file holds."
 )
+app.command(
+    "whichbits.cli.compare:compare_results",
+    name="compare",
+    help="Compare runs or other tools' results, and fail a CI step where one got worse.",
+)
+app.command("whichbits.cli.import_results:import_results", name="import", help="Make a run of other tools' results.")
+app.command("whichbits.cli.export:export", name="export", help="Write a run's results in another tool's format.")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

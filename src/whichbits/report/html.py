@@ -16,6 +16,7 @@ from markupsafe import Markup
 from whichbits.analyze.load_curves import HEADLINES, METRICS
 from whichbits.analyze.summary import Recommendation, Summary
 from whichbits.record.schema import Manifest
+from whichbits.report import predictions, regimes
 from whichbits.report.charts import Figure, chart, figures
 from whichbits.report.measures import MEASURES, name_of
 from whichbits.report.palette import Sign, signs
@@ -29,6 +30,7 @@ from whichbits.report.wording import (
     claim,
     count,
     crossing_text,
+    grounds,
     leader_text,
     load_of,
     number,
@@ -78,6 +80,10 @@ def html(summary: Summary, manifest: Manifest) -> Mapping[str, bytes]:
         manifest=manifest,
         answers=[_answer(entry, summary) for entry in summary.recommendation],
         plates=[_plate(summary, figure) for figure in figures(summary)],
+        regimes=regimes.rows(summary),
+        regimes_scope=regimes.scope(summary),
+        predictions=predictions.rows(summary),
+        predictions_legend=predictions.LEGEND,
         measures=MEASURES,
         compared={metric: name_of(metric) for metric in METRICS if metric in MEASURES or metric in HEADLINES},
         groups=groups(summary),
@@ -164,6 +170,7 @@ def _environment() -> Environment:
         "number": number,
         "count": count,
         "crossing": crossing_text,
+        "grounds": grounds,
         "load": short_load,
         "leader": leader_text,
         "verdicts": verdict_texts,

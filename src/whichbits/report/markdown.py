@@ -8,6 +8,7 @@ import vl_convert
 
 from whichbits.analyze.summary import Summary
 from whichbits.record.schema import Manifest
+from whichbits.report import predictions, regimes
 from whichbits.report.charts import Figure, chart, figures
 from whichbits.report.measures import MEASURES, headlines, name_of
 from whichbits.report.provenance import client_rows, commands, fact_rows, flat, study_yaml
@@ -19,6 +20,7 @@ from whichbits.report.wording import (
     MISSING,
     THIN_LEGEND,
     claim,
+    grounds,
     leader_text,
     plain,
     verdict_texts,
@@ -33,6 +35,8 @@ def markdown(summary: Summary, manifest: Manifest) -> Mapping[str, bytes]:
     shown = figures(summary)
     blocks = (
         *_answer(summary, manifest),
+        *regimes.markdown(summary, escaped),
+        *predictions.markdown(summary, escaped),
         *_pictures(shown),
         *_cells(summary),
         *_crossovers(summary),
@@ -126,7 +130,7 @@ def _findings(summary: Summary) -> Iterable[str]:
         lines = []
         for finding in chosen:
             lines.append(f"- {escaped(finding.text)} ({escaped(finding.code)})")
-            lines += [f"  - {escaped(evidence)}" for evidence in finding.evidence]
+            lines += [f"  - {escaped(evidence)}" for evidence in grounds(finding)]
         if lines:
             yield "\n".join(lines)
 

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from whichbits.analyze.summary import Crossover, Finding, Summary
 from whichbits.record.schema import Manifest
+from whichbits.report import predictions, regimes
 from whichbits.report.measures import MEASURES, headlines, name_of
 from whichbits.report.table import Row, Value, groups, has_thin
 from whichbits.report.wording import (
@@ -20,6 +21,7 @@ from whichbits.report.wording import (
     THIN_LEGEND,
     claim,
     count,
+    grounds,
     leader_text,
     number,
     plain,
@@ -45,6 +47,10 @@ def _sections(summary: Summary, manifest: Manifest) -> Iterable[RenderableType]:
     yield _title(summary, manifest)
     if summary.recommendation:
         yield _section("Answer", _answer(summary))
+    if summary.answer is not None:
+        yield _section("By regime", *regimes.terminal(summary))
+    if summary.predictions:
+        yield _section("Predictions", predictions.terminal(summary))
     yield _section(f"Cells by {LOAD_NAMES[summary.load_unit]}", _cells(summary), _legend(summary))
     yield _section("Arms", _arms(summary))
     if compared := headlines(summary):
@@ -154,7 +160,7 @@ def _findings(findings: tuple[Finding, ...]) -> Iterable[RenderableType]:
         for finding in chosen:
             words = Text(plain(finding.text))
             words.append(f"  [{plain(finding.code)}]", style="dim")
-            for evidence in finding.evidence:
+            for evidence in grounds(finding):
                 words.append(f"\n{plain(evidence)}", style="dim")
             table.add_row("-", words)
         yield Group(Text(title, style="italic"), table)

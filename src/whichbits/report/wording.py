@@ -2,7 +2,7 @@
 
 import unicodedata
 
-from whichbits.analyze.summary import CellSummary, Crossing, Crossover, Recommendation
+from whichbits.analyze.summary import CellSummary, Crossing, Crossover, Finding, Recommendation
 from whichbits.record.schema import Cell
 
 MISSING = "–"  # noqa: RUF001 - an en dash is what a table shows for a value that is not known
@@ -108,6 +108,12 @@ def claim(recommendation: Recommendation) -> str:
     """Return the answer for one metric in words, without the metric's name, which stands beside it."""
     name, separator, words = recommendation.text.partition(": ")
     return words if separator else name
+
+
+def grounds(finding: Finding) -> tuple[str, ...]:
+    """Return a finding's evidence, and last the measurement that would settle it."""
+    settled = () if finding.settled_by is None else (f"Would settle it: {finding.settled_by}",)
+    return (*finding.evidence, *settled)
 
 
 def short_version(version: str | None) -> str | None:

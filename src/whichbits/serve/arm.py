@@ -12,6 +12,7 @@ from whichbits.serve.claim import insist_on_the_claim
 from whichbits.serve.engine import engine
 from whichbits.serve.launched import LaunchedFleet
 from whichbits.serve.order import Order
+from whichbits.serve.profiler import PROFILERS, ProfilerPaths
 from whichbits.serve.replica import Fleet
 from whichbits.study.arm import Arm
 from whichbits.study.model import Limits
@@ -24,6 +25,8 @@ class RunningArm:
     record: ArmRecord
     fleet: Fleet
     cache_reset_path: str | None = None
+    profiler: ProfilerPaths | None = None
+    """Where its servers' profilers are switched; None if they have none, or write nowhere that is known."""
 
     @property
     def ready_seconds(self) -> float | None:
@@ -33,21 +36,26 @@ class RunningArm:
 
 
 @asynccontextmanager
-async def serve_arm(name: str, arm: Arm, folder: Path, limits: Limits) -> AsyncIterator[RunningArm]:
+async def serve_arm(
+    name: str, arm: Arm, folder: Path, limits: Limits, *, profiled: bool = False
+) -> AsyncIterator[RunningArm]:
     """Serve ``arm`` while the context lasts; logs of servers that it starts go to ``folder``/logs.
+
+    If it is ``profiled``, those servers are started so that their profilers can be switched on and off.
 
     Every started server is gone when the context ends, whatever ends it. Raises BadInput, ServerNotReady, or
     ArmMismatch if the engine's own words show another arm than the one asked for.
     """
     chosen = engine(arm.engine)
     prepared = await asyncio.to_thread(chosen.prepare, arm)
-    order = Order(name, arm, chosen, prepared, folder, limits)
+    profiler = PROFILERS.get(chosen.name) if profiled and arm.target is None else None
+    order = Order(name, arm, chosen, prepared, folder, limits, profiled=profiler is not None)
     fleet = _fleet(order)
     try:
         await fleet.start()
         order = await _with_files_fetched(order)
         insist_on_the_claim(order, fleet.records)
-        yield RunningArm(_arm_record(order, fleet.records), fleet, chosen.cache_reset_path)
+        yield RunningArm(_arm_record(order, fleet.records), fleet, chosen.cache_reset_path, profiler)
     finally:
         await fleet.end()
 

@@ -1,10 +1,11 @@
 """Servers that whichbits starts for an arm, and ends with it."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from whichbits.errors import ServerNotReady
+from whichbits.record.profiles import written_folder
 from whichbits.record.schema import ReplicaRecord
 from whichbits.serve.control import ControlClient
 from whichbits.serve.engine import Launch, Place
@@ -98,6 +99,8 @@ class LaunchedFleet:
 
     def _launch(self, index: int, place: Place) -> _Server:
         order = self._order
+        if order.profiled:
+            place = replace(place, trace_folder=written_folder(order.folder, order.name, str(index)))
         launch = order.engine.command(order.arm, order.prepared, place)
         environment = {**launch.environment, **order.arm.environment}
         log = order.folder / "logs" / f"{quote(order.name, safe='')}-{index}.log"

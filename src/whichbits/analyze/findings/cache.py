@@ -63,7 +63,8 @@ def unknown_cache(observed: Observed) -> Iterator[Finding]:
             f"Neither the answers nor the engine's counters say how many prompt tokens came from the prefix "
             f"cache in {len(unknown)} of {len(observed.done)} cells."
         )
-        yield Finding("unresolved", "cache_unknown", text, evidence(unknown))
+        settled = "an engine that counts prefix hits in /metrics, or tells cached tokens in its answers"
+        yield Finding("unresolved", "cache_unknown", text, evidence(unknown), settled)
 
 
 def not_cold(observed: Observed) -> Iterator[Finding]:
