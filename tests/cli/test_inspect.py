@@ -2,6 +2,7 @@
 
 import io
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -198,3 +199,16 @@ def test_a_folder_without_a_run_is_bad_input(tmp_path: Path, log: Path, capsys: 
     said = capsys.readouterr()
     assert "run_not_found" in said.err
     assert len(said.out.splitlines()) == 2
+
+
+def test_a_log_is_read_without_the_heavy_libraries(tmp_path: Path) -> None:
+    """They take longer to import than a log of 5 MB takes to read."""
+    log = tmp_path / "server.log"
+    log.write_text("INFO 01-30 03:18:12 api_server.py:10] Graph capturing finished in 20 secs, took 0.50 GiB\n")
+    asked = (
+        "import sys; from whichbits.cli import exit_code; exit_code(['inspect', '--json', sys.argv[1]]);"
+        "print(sorted({'numpy', 'pyarrow', 'pydantic', 'aiohttp', 'scipy'} & set(sys.modules)))"
+    )
+    said = subprocess.run([sys.executable, "-c", asked, str(log)], check=True, capture_output=True, text=True)
+
+    assert said.stdout.splitlines()[-1] == "[]"

@@ -5,7 +5,6 @@ from typing import Any
 
 from whichbits.analyze.kernels.kernel_time import KernelTime
 from whichbits.analyze.kernels.trace import is_trace
-from whichbits.analyze.kernels.window import kernel_time
 from whichbits.record.inspection import Inspection, Problem
 
 
@@ -13,6 +12,8 @@ def recognise_file(path: Path) -> Inspection | None:
     """Return what a trace of torch's profiler says, packed or not; None if the file is none. Raises OSError."""
     if not is_trace(path):
         return None
+    from whichbits.analyze.kernels.window import kernel_time  # numpy takes as long as reading a log
+
     found = kernel_time([path])
     if found is None:
         return Inspection("profile_trace", None, None, {}, (), (Problem("trace_without_times"),))
