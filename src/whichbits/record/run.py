@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -56,7 +57,20 @@ class Run:
 
     def of_cell(self, cell: int) -> pa.Table:
         """Return the requests of one cell; no rows if it has not ended."""
-        return self.requests.filter(pc.field("cell") == cell)
+        first, rows = self._places.get(cell, (0, 0))
+        return self._in_cells.slice(first, rows)
+
+    @cached_property
+    def _in_cells(self) -> pa.Table:
+        """The requests, those of a cell side by side in the order they were written, so that a cell is a slice."""
+        order = np.argsort(self.requests["cell"].to_numpy(), kind="stable")
+        return self.requests if (np.diff(order) == 1).all() else self.requests.take(order)
+
+    @cached_property
+    def _places(self) -> dict[int, tuple[int, int]]:
+        """First row and number of rows of each cell."""
+        cells, firsts, rows = np.unique(self._in_cells["cell"].to_numpy(), return_index=True, return_counts=True)
+        return dict(zip(cells.tolist(), zip(firsts.tolist(), rows.tolist(), strict=True), strict=True))
 
     def records(self, cell: int) -> list[RequestRecord]:
         """Return the requests of one cell as records: handy, but slow for large cells."""

@@ -1,12 +1,13 @@
 """The few counters that every engine has, of one engine core or of all behind a server, and how they grow."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from whichbits.serve.metrics.cache_config import CacheConfig
 from whichbits.serve.metrics.exposition import Exposition, read_exposition
-from whichbits.serve.metrics.names import Count, Prefix, State
+from whichbits.serve.metrics.names import ENGINES, NAMES, Count, Prefix, State
 
 CacheUnit = Literal["tokens", "blocks"]
 
@@ -77,6 +78,24 @@ COUNTS: tuple[Count, ...] = (
 """The fields that only grow."""
 
 _STATES: tuple[State, ...] = ("requests_running", "requests_waiting", "kv_cache_tokens")
+
+_STEMS = {
+    name.stem
+    for spellings in NAMES.values()
+    for quantity in (*COUNTS, *_STATES, "kv_cache_usage")
+    for name in spellings.get(quantity, ())
+}
+_BIRTHS = ("generation_tokens_created", "prompt_tokens_created")
+_COUNTER_LINE = re.compile(
+    rf"^[ \t]*(?:\#\ ?HELP\ )?(?:{'|'.join(map(re.escape, ENGINES))})"
+    rf"(?:(?:{'|'.join(map(re.escape, sorted(_STEMS)))})(?:_total)?|cache_config_info|{'|'.join(_BIRTHS)})[ \t{{].*$",
+    re.MULTILINE,
+)
+
+
+def lines_of_counters(text: str) -> str:
+    """Return the lines of a scrape that ``counters_of`` reads, in their order: a tenth of what vLLM shows."""
+    return "\n".join(_COUNTER_LINE.findall(text))
 
 
 def read_counters(text: str, prefix: Prefix | None = None) -> EngineCounters:
@@ -176,5 +195,5 @@ def _same(values: Sequence[Any]) -> Any:
 
 def _created(exposition: Exposition) -> float | None:
     """Return when the token counters were made; servers with several front ends do not tell."""
-    stamps = exposition.values("generation_tokens_created") or exposition.values("prompt_tokens_created")
+    stamps = next(filter(None, (exposition.values(birth) for birth in _BIRTHS)), [])
     return min(stamps, default=None)
