@@ -49,6 +49,23 @@ def count(value: int | None) -> str:
     return MISSING if value is None else str(value)
 
 
+def share_text(share: float | None) -> str:
+    """Return a share: ``31%``, ``99.9%``, ``0.4%``; all and nothing are said of exactly that only."""
+    if share is None:
+        return MISSING
+    percent = 100 * share
+    if percent in (0, 100):
+        return f"{percent:.0f}%"
+    if percent > 110:
+        return f"{percent:.0f}%"
+    return f"{min(max(percent, 0.1), 99.9) if percent < 100 else percent:.1f}%"
+
+
+def failures(cell: CellSummary) -> int:
+    """Return the requests that failed; those that the user's stop cut off did not."""
+    return max(0, cell.failed - cell.errors.get("cancelled", 0))
+
+
 def short_load(value: float) -> str:
     """Return a point of the load axis: ``16``, ``5.0``, ``128``; more digits would claim more than is known."""
     return f"{value:.1f}" if value < 10 and value != round(value) else f"{value:.0f}"
