@@ -1,8 +1,10 @@
 """How numbers, loads and names are written for people, the same in every report."""
 
+import shlex
 import unicodedata
+from collections import Counter
 
-from whichbits.analyze.summary import CellSummary, Crossing, Crossover, Recommendation
+from whichbits.analyze.summary import CellSummary, Crossing, Crossover, Recommendation, Summary
 from whichbits.record.schema import Cell
 
 MISSING = "–"  # noqa: RUF001 - an en dash is what a table shows for a value that is not known
@@ -17,6 +19,8 @@ VERDICTS = {
     "client_limited": "LIMITED",
     None: MISSING,
 }
+
+STATES = {"interrupted": "cut short", "planned": "not run", "skipped": "skipped"}
 
 CROSSOVER_VERDICTS = {
     "crosses": "cross",
@@ -125,6 +129,18 @@ def claim(recommendation: Recommendation) -> str:
     """Return the answer for one metric in words, without the metric's name, which stands beside it."""
     name, separator, words = recommendation.text.partition(": ")
     return words if separator else name
+
+
+def interruption(summary: Summary) -> str:
+    """Return how far an interrupted run came."""
+    states = Counter(cell.state for cell in summary.cells)
+    parts = [f"{states[state]} {words}" for state, words in STATES.items() if states[state]]
+    return f"{states['done']} of {len(summary.cells)} cells finished{''.join(f', {part}' for part in parts)}"
+
+
+def resume_command(folder: str) -> str:
+    """Return the command that goes on with an interrupted run."""
+    return f"whichbits run --resume {shlex.quote(folder)}"
 
 
 def short_version(version: str | None) -> str | None:

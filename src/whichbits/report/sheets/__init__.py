@@ -1,9 +1,10 @@
-"""The tables of evidence that Markdown and HTML share; each is a function, and ``SHEETS`` lists them in their order."""
+"""The tables of evidence that Markdown and HTML share; each is a function, listed below."""
 
 from collections.abc import Callable
 
 from whichbits.analyze.summary import Summary
 from whichbits.record.schema import Manifest
+from whichbits.report.sheets.arms import at_a_glance
 from whichbits.report.sheets.cache import hit_rates
 from whichbits.report.sheets.capacity import capacities
 from whichbits.report.sheets.itl import itl_kinds
@@ -15,11 +16,14 @@ from whichbits.report.sheets.slo import service_level
 from whichbits.report.sheets.state import engine_state
 from whichbits.report.sheets.tails import tail_ladder
 
-__all__ = ["SHEETS", "Sheet", "sheets"]
+__all__ = ["CAUSES", "COMPARISONS", "Sheet", "at_a_glance", "causes", "comparisons"]
 
-SHEETS: tuple[Callable[[Summary, Manifest], Sheet | None], ...] = (
-    service_level,
-    tail_ladder,
+Make = Callable[[Summary, Manifest], Sheet | None]
+
+COMPARISONS: tuple[Make, ...] = (service_level, tail_ladder)
+"""Which arm is better where."""
+
+CAUSES: tuple[Make, ...] = (
     latency_split,
     itl_kinds,
     rooflines,
@@ -29,8 +33,18 @@ SHEETS: tuple[Callable[[Summary, Manifest], Sheet | None], ...] = (
     hit_rates,
     replicas,
 )
+"""What would explain it."""
 
 
-def sheets(summary: Summary, manifest: Manifest) -> tuple[Sheet, ...]:
-    """Return the tables for which anything is known."""
-    return tuple(sheet for make in SHEETS if (sheet := make(summary, manifest)) is not None)
+def comparisons(summary: Summary, manifest: Manifest) -> tuple[Sheet, ...]:
+    """Return the tables of ``COMPARISONS`` for which anything is known."""
+    return _known(COMPARISONS, summary, manifest)
+
+
+def causes(summary: Summary, manifest: Manifest) -> tuple[Sheet, ...]:
+    """Return the tables of ``CAUSES`` for which anything is known."""
+    return _known(CAUSES, summary, manifest)
+
+
+def _known(makes: tuple[Make, ...], summary: Summary, manifest: Manifest) -> tuple[Sheet, ...]:
+    return tuple(sheet for make in makes if (sheet := make(summary, manifest)) is not None)

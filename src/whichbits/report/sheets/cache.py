@@ -43,7 +43,9 @@ def _cold_rows(known: list[Pooled]) -> list[tuple[str, ...]]:
     arms: dict[str, list[CellSummary]] = {}
     for each in known:
         arms.setdefault(each.arm, []).extend(each.counted)
-    return [(arm, "all", share_text(0.0), expected_text(cells[0]), _agreed(tuple(cells))) for arm, cells in arms.items()]
+    return [
+        (arm, "all", share_text(0.0), expected_text(cells[0]), _agreed(tuple(cells))) for arm, cells in arms.items()
+    ]
 
 
 def _agreed(cells: tuple[CellSummary, ...]) -> str:

@@ -19,7 +19,7 @@ def replicas(summary: Summary, _: Manifest) -> Sheet | None:
         name="replicas",
         title="Replicas",
         meaning="Requests, prompt tokens and prefix cache of each replica, repeats added up, and of all together.",
-        headings=("arm", "load", "replica", "requests", "share", "looked up", "found", "hit rate", "expected"),
+        headings=("arm", "load", "replica", "sent", "share", "looked up", "found", "hit rate", "expected"),
         rows=rows,
         words=3,
     )
