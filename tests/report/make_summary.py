@@ -96,8 +96,10 @@ def repeated(summary: Summary, factors: tuple[float, ...] = (1.0, 1.1)) -> Summa
 
 
 def _longer(times: Distribution, factor: float) -> Distribution:
-    scaled = (None if value is None else value * factor for value in (times.mean, times.p50, times.p90, times.p99))
-    return Distribution(times.n, *scaled, times.thin)
+    mean, p50, p90, p99 = (
+        None if value is None else value * factor for value in (times.mean, times.p50, times.p90, times.p99)
+    )
+    return Distribution(times.n, mean, p50, p90, p99, times.thin)
 
 
 def _explained(cell: CellSummary) -> CellSummary:
@@ -110,7 +112,7 @@ def _explained(cell: CellSummary) -> CellSummary:
         ReplicaSummary(str(number), cell.requests // 2, 0.5, 480, 480, 120 * (number + 1), 0.25 * (number + 1))
         for number in range(2)
     )
-    account = Accounting(2.5e8, 4e8 * load, 10.0, 0.25, 0.01 * load, 1.6 * load, 4.2)
+    account = Accounting(2.5e8, 4e8 * load, 250 / step_ms, 0.25, 0.01 * load, 1.6 * load, 4.2)
     return replace(
         cell,
         engine_queue_ms=times[0],
@@ -136,7 +138,7 @@ def _explained(cell: CellSummary) -> CellSummary:
             batch=float(load),
             context_tokens=64.0,
             loaded=account,
-            read=replace(account, step_bytes=2e8, intensity=2.0 * load),
+            read=replace(account, step_bytes=2e8, effective_gb_s=200 / step_ms, intensity=2.0 * load),
             split_ms=StepSplit(4.0, 1.0, 2.0, step_ms - 5.0),
         ),
     )

@@ -158,8 +158,8 @@ def _causes(summary: Summary, manifest: Manifest, *, has_roofline: bool) -> Iter
         yield "## Why"
     if has_roofline:
         yield (
-            "**Under the roof** (TFLOP/s of decode steps over FLOP per byte). Filled marks count the bytes really read, "
-            "hollow ones the weights loaded."
+            "**Under the roof** (TFLOP/s of decode steps over FLOP per byte). Filled marks count the bytes really "
+            "read, hollow ones the weights loaded."
         )
         yield f"![Roofline, a line an arm]({_ROOFLINE})"
     for sheet in shown:

@@ -78,7 +78,7 @@ class Row:
         if unfinished:
             return STATES.get(unfinished[0], unfinished[0])
         verdicts = [cell.client_verdict for cell in self.pooled.cells]
-        gravest = max(verdicts, key=lambda verdict: _GRAVITY.get(verdict, -1))
+        gravest = max(verdicts, key=lambda verdict: _GRAVITY.get(verdict or "", -1))
         return VERDICTS.get(gravest, gravest or MISSING)
 
 

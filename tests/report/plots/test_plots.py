@@ -66,7 +66,8 @@ def test_the_roofline_plot_has_both_ways_of_counting_under_one_roof() -> None:
     (roof,) = roofs(summary)
     drawn_spots = spots(summary)
 
-    assert (roof.operands, roof.ridge) == ("fp32", pytest.approx(30.0))
+    assert roof.operands == "fp32"
+    assert roof.ridge == pytest.approx(30.0)
     assert len(drawn_spots) == 2 * 16
     # 4e8 FLOP in the 23 ms of fp16's only stream.
     first = next(spot for spot in drawn_spots if (spot.arm, spot.load, spot.convention) == ("fp16", "c1", "read"))

@@ -32,11 +32,11 @@ def path(points: Iterable[tuple[float, float]], *, closed: bool = False, **attri
     return element("path", d=f"M{places}{'Z' if closed else ''}", **attributes)
 
 
-def mark(sign: Sign, x: float, y: float, title: str, *, filled: bool = True, size: float = _SIZE) -> str:
+def mark(sign: Sign, x: float, y: float, title: str, *, filled: bool = True) -> str:
     """Return an arm's sign as a point, with a text that shows when pointed at."""
     fill = sign.colour if filled else "var(--paper, #fff)"
-    outline = {"fill": fill, "stroke": sign.colour, "stroke_width": 1.4}
-    return element("path", element("title", words(title)), d=_outline(sign.shape, x, y, size), **outline)
+    outline: dict[str, float | str] = {"fill": fill, "stroke": sign.colour, "stroke_width": 1.4}
+    return element("path", element("title", words(title)), d=_outline(sign.shape, x, y, _SIZE), **outline)
 
 
 def drawing(width: float, height: float, *content: str, description: str) -> str:

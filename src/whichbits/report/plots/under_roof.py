@@ -47,11 +47,8 @@ def spots(summary: Summary) -> tuple[Spot, ...]:
     for convention in CONVENTIONS:
         for each in known(summary):
             intensity = each.median(accounted(convention, lambda account: account.intensity))
-            rate = each.median(
-                lambda cell, of=accounted(convention, lambda account: account.step_flops): (
-                    flops / cell.roofline.step_ms / 1e9 if cell.roofline and (flops := of(cell)) else None
-                )
-            )
+            # TFLOP/s are FLOP a byte times GB/s.
+            rate = each.median(accounted(convention, lambda account: account.intensity * account.effective_gb_s / 1e3))
             if intensity and rate:
                 found.append(Spot(each.arm, each.load_text, convention, intensity, rate))
     return tuple(found)
@@ -98,7 +95,7 @@ def _line(group: Sequence[Spot], sign: Sign, x: Scale, y: Scale) -> Iterator[str
     yield path(places, stroke=sign.colour, fill="none", **style)
     for spot, (left, top) in zip(group, places, strict=True):
         said = f"{spot.arm} at {spot.load}, {CONVENTIONS[spot.convention]}: {number(spot.intensity)} FLOP/byte"
-        yield mark(sign, left, top, f"{said}, {number(spot.tflops)} TFLOP/s", filled=read, size=3.2)
+        yield mark(sign, left, top, f"{said}, {number(spot.tflops)} TFLOP/s", filled=read)
 
 
 def _intensities(x: Scale, bottom: float) -> Iterator[str]:

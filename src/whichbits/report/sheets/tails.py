@@ -11,10 +11,12 @@ _RUNGS = ("p50", "p90", "p99")
 
 def tail_ladder(summary: Summary, _: Manifest) -> Sheet | None:
     """Return a row for each time and pair that a tail is known of, too."""
-    known = {(each.metric, each.arms): each for each in summary.crossovers}
+    known: dict[tuple[str, tuple[str, str]], Crossover] = {
+        (each.metric, each.arms): each for each in summary.crossovers
+    }
     pairs = tuple(dict.fromkeys(each.arms for each in summary.crossovers))
     rows = tuple(
-        (name, " / ".join(pair), *(rung_text(known.get((f"{time}.{rung}", pair))) for rung in _RUNGS))  # type: ignore[call-overload]
+        (name, " / ".join(pair), *(rung_text(known.get((f"{time}.{rung}", pair))) for rung in _RUNGS))
         for time, name in _TIMES.items()
         for pair in pairs
     )
