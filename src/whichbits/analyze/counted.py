@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from whichbits.record.scrapes import Phase, Scrape
 from whichbits.serve.metrics import EngineCounters, Timed, difference, read_exposition, restarted
-from whichbits.serve.metrics.counters import counters_of, engines_of, lines_of_counters
+from whichbits.serve.metrics.counters import counters_of, engines_of, lines_of_counters, lines_read
 from whichbits.serve.metrics.histogram import Histogram, histograms_of
 from whichbits.serve.metrics.histogram import growth as observed
 from whichbits.serve.metrics.rates import Moment
@@ -68,7 +68,7 @@ def counted(scrapes: Iterable[Scrape]) -> dict[int, dict[str, Counted]]:
 def _read(cell: int, scrape: Scrape) -> _Reading:
     within = scrape.phase == "during"
     # Histograms are most of a scrape; they are read of the outer two only, and there are many within a cell.
-    exposition = read_exposition(lines_of_counters(scrape.text) if within else scrape.text)
+    exposition = read_exposition(lines_of_counters(scrape.text) if within else lines_read(scrape.text))
     return _Reading(
         cell=cell,
         replica=scrape.replica,

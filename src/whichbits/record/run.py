@@ -46,7 +46,7 @@ class Run:
 
     @cached_property
     def requests(self) -> pa.Table:
-        """All requests, one row each, with the columns of ``record.columns.SCHEMA``.
+        """All requests in cell order, one row each, with the columns of ``record.columns.SCHEMA``.
 
         Raises:
             BadInput: ``run_broken`` if a file is damaged or the requests of a finished cell are missing.
@@ -58,18 +58,12 @@ class Run:
     def of_cell(self, cell: int) -> pa.Table:
         """Return the requests of one cell; no rows if it has not ended."""
         first, rows = self._places.get(cell, (0, 0))
-        return self._in_cells.slice(first, rows)
-
-    @cached_property
-    def _in_cells(self) -> pa.Table:
-        """The requests, those of a cell side by side in the order they were written, so that a cell is a slice."""
-        order = np.argsort(self.requests["cell"].to_numpy(), kind="stable")
-        return self.requests if (np.diff(order) == 1).all() else self.requests.take(order)
+        return self.requests.slice(first, rows)
 
     @cached_property
     def _places(self) -> dict[int, tuple[int, int]]:
-        """First row and number of rows of each cell."""
-        cells, firsts, rows = np.unique(self._in_cells["cell"].to_numpy(), return_index=True, return_counts=True)
+        """First row and number of rows of each cell, which stand side by side."""
+        cells, firsts, rows = np.unique(self.requests["cell"].to_numpy(), return_index=True, return_counts=True)
         return dict(zip(cells.tolist(), zip(firsts.tolist(), rows.tolist(), strict=True), strict=True))
 
     def records(self, cell: int) -> list[RequestRecord]:

@@ -1,13 +1,13 @@
 """The few counters that every engine has, of one engine core or of all behind a server, and how they grow."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from whichbits.serve.metrics.cache_config import CacheConfig
 from whichbits.serve.metrics.exposition import Exposition, read_exposition
-from whichbits.serve.metrics.names import ENGINES, NAMES, Count, Prefix, State
+from whichbits.serve.metrics.names import ENGINES, NAMES, Count, Prefix, Quantity, State, Timed
 
 CacheUnit = Literal["tokens", "blocks"]
 
@@ -79,18 +79,25 @@ COUNTS: tuple[Count, ...] = (
 
 _STATES: tuple[State, ...] = ("requests_running", "requests_waiting", "kv_cache_tokens")
 
-_STEMS = {
-    name.stem
-    for spellings in NAMES.values()
-    for quantity in (*COUNTS, *_STATES, "kv_cache_usage")
-    for name in spellings.get(quantity, ())
-}
 _BIRTHS = ("generation_tokens_created", "prompt_tokens_created")
-_COUNTER_LINE = re.compile(
-    rf"^[ \t]*(?:\#\ ?HELP\ )?(?:{'|'.join(map(re.escape, ENGINES))})"
-    rf"(?:(?:{'|'.join(map(re.escape, sorted(_STEMS)))})(?:_total)?|cache_config_info|{'|'.join(_BIRTHS)})[ \t{{].*$",
-    re.MULTILINE,
-)
+
+
+def _lines_of(quantities: Iterable[Quantity], ends: str) -> re.Pattern[str]:
+    """Match whole lines of these quantities, of any engine and age, their names followed by one of ``ends``."""
+    stems = {name.stem for names in NAMES.values() for quantity in quantities for name in names.get(quantity, ())}
+    spellings = f"(?:{'|'.join(map(re.escape, sorted(stems)))})(?:{ends})?|cache_config_info|{'|'.join(_BIRTHS)}"
+    prefixes = "|".join(map(re.escape, ENGINES))
+    return re.compile(rf"^[ \t]*(?:\#\ ?HELP\ )?(?:{prefixes})(?:{spellings})[ \t{{].*$", re.MULTILINE)
+
+
+_COUNTED: tuple[Quantity, ...] = (*COUNTS, *_STATES, "kv_cache_usage")
+_COUNTER_LINE = _lines_of(_COUNTED, "_total")
+_READ_LINE = _lines_of((*_COUNTED, *get_args(Timed)), "_total|_bucket|_sum|_count")
+
+
+def lines_read(text: str) -> str:
+    """Return the lines of a scrape that counters and histograms of seconds are read of, in their order."""
+    return "\n".join(_READ_LINE.findall(text))
 
 
 def lines_of_counters(text: str) -> str:
