@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.report.make_summary import explained, make_manifest, make_summary, repeated
+from whichbits.analyze.itl_modes import ItlMode, ItlModes
 from whichbits.analyze.summary import Crossing, SloCapacity, Summary
 from whichbits.report.sheets import CAUSES, COMPARISONS, Sheet
 from whichbits.report.sheets.cache import hit_rates
@@ -86,6 +87,17 @@ def test_two_kinds_of_gaps_are_shown_with_their_shares() -> None:
         "118",
         "20.0",
     )
+
+
+def test_where_all_gaps_are_of_one_kind_there_are_no_columns_of_a_second() -> None:
+    summary = explained(make_summary())
+    one = ItlModes(3000, (ItlMode(1.0, 20.0, 0.1),), None, None)
+    cells = tuple(replace(cell, itl_modes=one if cell.itl_modes else None) for cell in summary.cells)
+
+    sheet = known(itl_kinds(replace(summary, cells=cells), MANIFEST))
+
+    assert not {"long ms", "time in long"} & set(sheet.headings)
+    assert {len(cells) for cells in sheet.rows} == {len(sheet.headings)}
 
 
 def test_a_cache_that_was_never_hit_takes_a_row_an_arm() -> None:

@@ -13,6 +13,7 @@ from whichbits.report.wording import LOAD_NAMES, number, short_load
 
 _WIDE_RANGE = 20
 """Times of highest over lowest from which on a linear axis would hide the lower values."""
+_FLAT = 90
 _CHANGE_GAP = 34.0
 
 
@@ -20,7 +21,8 @@ def over_load(summary: Summary, figure: Figure, description: str) -> str:
     """Return the plot; the figure must have points."""
     marks = points(summary, figure.measure)
     loads = sorted({mark.load for mark in marks})
-    bottom = TOP + figure.height
+    # A single load has no course to follow.
+    bottom = TOP + (figure.height if len(loads) > 1 else _FLAT)
     x = across(loads, LEFT + 8, WIDTH - RIGHT - 8)
     y = _values(marks, figure.measure.unit == "ms", bottom)
     palette = signs(tuple(summary.arms))

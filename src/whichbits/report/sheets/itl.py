@@ -7,6 +7,23 @@ from whichbits.report.pooled import by_arm
 from whichbits.report.sheets.sheet import Sheet
 from whichbits.report.wording import MISSING, number, share_text
 
+_HEADINGS = (
+    "arm",
+    "load",
+    "median ms",
+    "mean ms",
+    "p99 ms",
+    "short ms",
+    "long ms",
+    "time in long",
+    "steps with prefill",
+    "with ms",
+    "without ms",
+)
+_OF_THE_LONG = (5, 6, 7)
+_ONE = "The gaps of every cell are of one kind."
+_TWO = "The gaps of some cells are of two kinds, short and long: middle of each and its share of all gaps."
+
 
 def itl_kinds(summary: Summary, _: Manifest) -> Sheet | None:
     """Return a row an arm and load, of its first repeat; None without gaps."""
@@ -15,26 +32,15 @@ def itl_kinds(summary: Summary, _: Manifest) -> Sheet | None:
     rows = [_row(cell, load) for cell, load in zip(first, texts, strict=True) if cell.itl_modes or cell.prefill_steps]
     if not rows:
         return None
+    of_two = any(cell.itl_modes and len(cell.itl_modes.modes) > 1 for cell in first)
+    shown = [place for place in range(len(_HEADINGS)) if of_two or place not in _OF_THE_LONG]
     return Sheet(
         name="itl",
         title="Kinds of gaps between tokens",
-        meaning="One kind or two: middle of each and its share of all gaps (of the first repeat). A step that also "
-        "prefills a neighbour's prompt takes longer; where that is a kind of its own, median and mean tell different "
-        "stories.",
-        headings=(
-            "arm",
-            "load",
-            "median ms",
-            "mean ms",
-            "p99 ms",
-            "short ms",
-            "long ms",
-            "time in long",
-            "steps with prefill",
-            "with ms",
-            "without ms",
-        ),
-        rows=tuple(rows),
+        meaning=f"{_TWO if of_two else _ONE} A step that also prefills a neighbour's prompt takes longer; where that "
+        "is a kind of its own, median and mean tell different stories. (Of the first repeat.)",
+        headings=tuple(_HEADINGS[place] for place in shown),
+        rows=tuple(tuple(row[place] for place in shown) for row in rows),
         words=2,
     )
 

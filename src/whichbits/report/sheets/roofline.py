@@ -115,10 +115,13 @@ def _of_split(value: Callable[[StepSplit], float]) -> Reading:
 
 
 def _devices(summary: Summary) -> str:
-    found = {_device(cell.roofline) for cell in summary.cells if cell.roofline}
-    return "; ".join(sorted(found))
+    found: dict[str, dict[str, None]] = {}
+    for cell in summary.cells:
+        if cell.roofline:
+            device = f"{cell.roofline.device}, {number(cell.roofline.bandwidth_gb_s)} GB/s"
+            found.setdefault(device, {})[_peak(cell.roofline)] = None
+    return "; ".join(f"{device}: {', '.join(sorted(peaks))}" for device, peaks in found.items())
 
 
-def _device(roofline: Roofline) -> str:
-    peak = f"{number(roofline.peak_tflops)} TFLOP/s in {roofline.number_type}"
-    return f"{roofline.device}: {peak} over {number(roofline.bandwidth_gb_s)} GB/s, ridge {number(roofline.ridge)}"
+def _peak(roofline: Roofline) -> str:
+    return f"{roofline.number_type} {number(roofline.peak_tflops)} TFLOP/s (ridge {number(roofline.ridge)})"
