@@ -78,3 +78,12 @@ def test_an_error_shows_what_why_do_and_code_within_80_columns() -> None:
     assert [line.split()[0] for line in lines if line[0] != " "] == ["error", "why", "do", "code"]
     assert "what [b]happened" in lines[0]
     assert max(map(len, lines)) <= 80
+
+
+def test_a_path_in_an_error_is_never_broken_across_lines() -> None:
+    shown, path = console(), "/data/runs/" + "a-long-folder-name/" * 6 + "study.yaml"
+
+    print_error(BadInput("a.code", f"cannot read {path}: no such file", why="w", fix=f"look into {path}"), shown)
+
+    assert isinstance(shown.file, io.StringIO)
+    assert shown.file.getvalue().count(path) == 2

@@ -1,8 +1,10 @@
 """How numbers, loads and names are written for people, the same in every report."""
 
+import shlex
 import unicodedata
+from collections import Counter
 
-from whichbits.analyze.summary import CellSummary, Crossing, Crossover, Finding, Recommendation
+from whichbits.analyze.summary import CellSummary, Crossing, Crossover, Finding, Recommendation, Summary
 from whichbits.record.schema import Cell
 
 MISSING = "–"  # noqa: RUF001 - an en dash is what a table shows for a value that is not known
@@ -17,6 +19,8 @@ VERDICTS = {
     "client_limited": "LIMITED",
     None: MISSING,
 }
+
+STATES = {"interrupted": "cut short", "planned": "not run", "skipped": "skipped"}
 
 CROSSOVER_VERDICTS = {
     "crosses": "cross",
@@ -47,6 +51,23 @@ def number(value: float | None) -> str:
 def count(value: int | None) -> str:
     """Return a whole number as scripts would write it."""
     return MISSING if value is None else str(value)
+
+
+def share_text(share: float | None) -> str:
+    """Return a share: ``31%``, ``99.9%``, ``0.4%``; all and nothing are said of exactly that only."""
+    if share is None:
+        return MISSING
+    percent = 100 * share
+    if percent in (0, 100):
+        return f"{percent:.0f}%"
+    if percent > 110:
+        return f"{percent:.0f}%"
+    return f"{min(max(percent, 0.1), 99.9) if percent < 100 else percent:.1f}%"
+
+
+def failures(cell: CellSummary) -> int:
+    """Return the requests that failed; those that the user's stop cut off did not."""
+    return max(0, cell.failed - cell.errors.get("cancelled", 0))
 
 
 def short_load(value: float) -> str:
@@ -114,6 +135,18 @@ def grounds(finding: Finding) -> tuple[str, ...]:
     """Return a finding's evidence, and last the measurement that would settle it."""
     settled = () if finding.settled_by is None else (f"Would settle it: {finding.settled_by}",)
     return (*finding.evidence, *settled)
+
+
+def interruption(summary: Summary) -> str:
+    """Return how far an interrupted run came."""
+    states = Counter(cell.state for cell in summary.cells)
+    parts = [f"{states[state]} {words}" for state, words in STATES.items() if states[state]]
+    return f"{states['done']} of {len(summary.cells)} cells finished{''.join(f', {part}' for part in parts)}"
+
+
+def resume_command(folder: str) -> str:
+    """Return the command that goes on with an interrupted run."""
+    return f"whichbits run --resume {shlex.quote(folder)}"
 
 
 def short_version(version: str | None) -> str | None:
