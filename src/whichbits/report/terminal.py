@@ -127,7 +127,7 @@ def _service_level(summary: Summary, manifest: Manifest) -> Iterator[RenderableT
     body: list[RenderableType] = [_sheet(sheet)]
     if not any(cell.slo_share is not None and cell.slo_share >= _SLO_SHARE for cell in summary.cells):
         body.append(Text("No arm holds it at any load measured: that is exit code 5.", style="yellow"))
-    yield _section("Requests that hold the SLO", slo_words(manifest), *body)
+    yield _section("Requests that hold the SLO", slo_words(manifest) if manifest.study.get("slo") else "", *body)
 
 
 def _caches(summary: Summary, manifest: Manifest) -> Iterator[RenderableType]:

@@ -1,5 +1,6 @@
 """How far an answer can be trusted: pairs that are too noisy, percentiles of few samples, a single repeat."""
 
+import math
 import re
 
 from whichbits.analyze.summary import Recommendation, Summary
@@ -28,9 +29,15 @@ def doubts(entry: Recommendation, summary: Summary) -> tuple[str, ...]:
     )
 
 
+def measured_loads(summary: Summary) -> tuple[float, ...]:
+    """Return the loads in rising order; an unlimited rate, as other tools know it, is none."""
+    loads = {load_of(cell, summary.load_unit) for cell in summary.cells}
+    return tuple(sorted(load for load in loads if load is not None and math.isfinite(load)))
+
+
 def loads_text(summary: Summary) -> str:
     """Return the range of loads: ``1 to 256``; empty without any."""
-    loads = sorted({load for cell in summary.cells if (load := load_of(cell, summary.load_unit)) is not None})
+    loads = measured_loads(summary)
     if not loads:
         return ""
     return short_load(loads[0]) if len(loads) == 1 else f"{short_load(loads[0])} to {short_load(loads[-1])}"
