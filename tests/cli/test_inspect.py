@@ -2,12 +2,14 @@
 
 import io
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.analyze.kernels.write_trace import call, kernel, trace_text, write_trace
 from tests.record.make_run import make_run
 from whichbits.cli import exit_code
 
@@ -98,6 +100,31 @@ def test_a_missing_file_is_bad_input(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "unreadable_file" in capsys.readouterr().err
 
 
+def test_a_profilers_trace_is_read_packed_or_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    events = [kernel("void marlin::Marlin<1l>(x)", 0, 60), kernel("zorp", 80, 20)]
+    files = [write_trace(tmp_path / name, events, vllm_version="0.25.1") for name in ("a.json", "b.json.gz")]
+    assert exit_code(["inspect", "--json", *map(str, files)]) == 0
+
+    plain, packed = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert plain == packed | {"file": plain["file"]}
+    assert (plain["kind"], plain["engine"], plain["engine_version"]) == ("profile_trace", "vllm", "0.25.1")
+    assert (plain["facts"]["gemm_share"], plain["facts"]["gap_share"]) == (0.6, 0.2)
+    assert plain["facts"]["families_ms"]["gemm, marlin"] == 0.06
+    assert plain["facts"]["unknown_ms"] == {"zorp": 0.02}
+    assert plain["warnings"] == plain["errors"] == []
+
+
+def test_a_trace_that_is_cut_off_or_empty_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    torn, empty = tmp_path / "torn.json", tmp_path / "empty.json"
+    torn.write_text(trace_text([kernel("zorp", 0, 1)] * 9)[:-500], encoding="utf-8")
+    write_trace(empty, [call("cudaLaunchKernel", 0, 1)])
+    assert exit_code(["inspect", "--json", str(torn), str(empty)]) == 0
+
+    first, second = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert [error["code"] for error in first["errors"]] == ["file_cut_off"]
+    assert [warning["code"] for warning in second["warnings"]] == ["trace_without_times"]
+
+
 def test_a_result_whose_numbers_json_cannot_hold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "result.json"
     path.write_text('{"duration": 2.0, "completed": 4, "request_throughput": 2.0, "mine": 1e999, "who": "\\ud800"}')
@@ -172,3 +199,16 @@ def test_a_folder_without_a_run_is_bad_input(tmp_path: Path, log: Path, capsys: 
     said = capsys.readouterr()
     assert "run_not_found" in said.err
     assert len(said.out.splitlines()) == 2
+
+
+def test_a_log_is_read_without_the_heavy_libraries(tmp_path: Path) -> None:
+    """They take longer to import than a log of 5 MB takes to read."""
+    log = tmp_path / "server.log"
+    log.write_text("INFO 01-30 03:18:12 api_server.py:10] Graph capturing finished in 20 secs, took 0.50 GiB\n")
+    asked = (
+        "import sys; from whichbits.cli import exit_code; exit_code(['inspect', '--json', sys.argv[1]]);"
+        "print(sorted({'numpy', 'pyarrow', 'pydantic', 'aiohttp', 'scipy'} & set(sys.modules)))"
+    )
+    said = subprocess.run([sys.executable, "-c", asked, str(log)], check=True, capture_output=True, text=True)
+
+    assert said.stdout.splitlines()[-1] == "[]"

@@ -50,6 +50,12 @@ def test_what_is_done_is_not_counted_again() -> None:
     assert study_seconds(quickstart(), ()) == 0
 
 
+def test_profiling_takes_its_time_for_each_arm_and_chosen_load() -> None:
+    plain, profiled = study(), study(profile={"seconds": 10, "loads": [1]})
+
+    assert seconds(profiled) >= seconds(plain) + 10 * len(plain.arms)
+
+
 def test_the_quickstart_is_a_matter_of_minutes() -> None:
     assert 30 < seconds(quickstart()) < 600
 

@@ -8,13 +8,29 @@ import pytest
 
 from tests.docs.pages import page
 from whichbits.analyze.capacity import Capacity
+from whichbits.analyze.cold_start import ColdStart
 from whichbits.analyze.itl_modes import ItlMode, ItlModes
 from whichbits.analyze.prefill_steps import PrefillSteps
 from whichbits.analyze.roofline import Accounting, Roofline, StepSplit
+from whichbits.analyze.summary import LatencySplit, TtftByCache
 
 NAMED = set(re.findall(r"`(\w+)`", page("roofline.md")))
 
 
-@pytest.mark.parametrize("kind", [Roofline, Accounting, StepSplit, Capacity, ItlModes, ItlMode, PrefillSteps])
+KINDS = [
+    Roofline,
+    Accounting,
+    StepSplit,
+    Capacity,
+    ItlModes,
+    ItlMode,
+    PrefillSteps,
+    LatencySplit,
+    TtftByCache,
+    ColdStart,
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_key_is_named(kind: type[Any]) -> None:
     assert {field.name for field in fields(kind)} - NAMED == set()

@@ -11,6 +11,16 @@ import pytest
 
 from tests.docs.pages import keys, page, section
 from tests.record.make_run import make_run
+from whichbits.analyze.kernels.kernel_time import (
+    FamilyTime,
+    Gaps,
+    HostTime,
+    KernelTime,
+    KindTime,
+    NameTime,
+    StepTime,
+)
+from whichbits.analyze.kernels.profile import Profile
 from whichbits.analyze.summarize import summarize
 from whichbits.analyze.summary import (
     ArmSummary,
@@ -25,6 +35,9 @@ from whichbits.analyze.summary import (
     ReplicaSummary,
     Summary,
 )
+from whichbits.analyze.telemetry import GpuTelemetry
+from whichbits.analyze.verdicts import Answer, Regime, ScoredPrediction
+from whichbits.record import telemetry
 from whichbits.record.columns import SCHEMA
 from whichbits.record.run import Run
 from whichbits.record.schema import Manifest
@@ -51,14 +64,29 @@ def test_every_key_of_the_manifest_stands_in_its_order() -> None:
 
 
 KINDS = (Summary, ArmSummary, CellSummary, Distribution, Crossover, Crossing, Finding)
-KINDS_OF_ENGINES = (ReplicaSummary, EngineTimes, Estimate, EngineLevel)
+KINDS_OF_ENGINES = (ReplicaSummary, EngineTimes, Estimate, EngineLevel, GpuTelemetry)
+KINDS_OF_PROFILES = (Profile, KernelTime, KindTime, FamilyTime, NameTime, Gaps, HostTime, StepTime)
+KINDS_OF_ANSWERS = (ScoredPrediction, Answer, Regime)
 
 
-@pytest.mark.parametrize("kind", [*KINDS, *KINDS_OF_ENGINES])
+@pytest.mark.parametrize("kind", [*KINDS, *KINDS_OF_ANSWERS, *KINDS_OF_ENGINES])
 def test_every_key_of_the_summary_is_named(kind: type[Any]) -> None:
     named = set(re.findall(r"`(\w+)`", section(PAGE, "summary.json")))
 
     assert {field.name for field in fields(kind)} <= named
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_PROFILES)
+def test_every_key_of_a_profile_is_named(kind: type[Any]) -> None:
+    named = set(re.findall(r"`(\w+)`", section(PAGE, "profiles/")))
+
+    assert {field.name for field in fields(kind)} <= named
+
+
+def test_every_column_of_the_telemetry_stands_with_its_type() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \|", section(PAGE, "telemetry.parquet"), re.MULTILINE)
+
+    assert rows == [(column.name, written(column)) for column in telemetry.SCHEMA]
 
 
 def test_every_key_of_a_scrape_is_named() -> None:

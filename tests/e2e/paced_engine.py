@@ -11,15 +11,18 @@ import pytest
 from tests.e2e import paced_server
 from whichbits.errors import BadInput
 from whichbits.record.schema import Fact
+from whichbits.serve import arm as serving
 from whichbits.serve import engine
 from whichbits.serve.control import ControlClient
 from whichbits.serve.engine import Launch, Place, Prepared
+from whichbits.serve.profiler import ProfilerPaths
 from whichbits.study.arm import Arm
 
 
 def plug_in(patch: pytest.MonkeyPatch) -> None:
     """Let this process know the paced engine."""
     patch.setattr(engine, "ENGINES", {**engine.ENGINES, "paced": f"{__name__}:PacedEngine"})
+    patch.setattr(serving, "PROFILERS", {"paced": ProfilerPaths("/start_profile", "/stop_profile")})
 
 
 class PacedEngine:
@@ -34,7 +37,8 @@ class PacedEngine:
         return Prepared(arm.model, {"linear_bits": Fact(16, "config.json")})
 
     def command(self, arm: Arm, prepared: Prepared, place: Place) -> Launch:
-        return Launch((sys.executable, paced_server.__file__, str(place.port), json.dumps(arm.options)), {})
+        options = arm.options | ({} if place.trace_folder is None else {"trace_folder": str(place.trace_folder)})
+        return Launch((sys.executable, paced_server.__file__, str(place.port), json.dumps(options)), {})
 
     def served_model(self, arm: Arm) -> str:
         return "paced"

@@ -2,13 +2,15 @@
 
 Options, beside ``token_ms``: ``dies`` or ``hangs`` while loading; ``mute`` never answers a completion. Counted from
 the server's first request: ``stalls_at`` waits there until the file ``gate`` exists, ``dies_at`` ends the process
-in mid-answer, ``refuses_at`` answers 500 from there on.
+in mid-answer, ``refuses_at`` answers 500 from there on. Its profiler writes a trace of a GPU into ``trace_folder``,
+a kernel for each token; ``without_profiler`` answers 404 there.
 """
 
 import asyncio
 import json
 import os
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ class PacedServer:
 
     options: dict[str, Any]
     requests: int = 0
+    profiled: list[float] | None = None
     counters: dict[str, int] = field(
         default_factory=lambda: {"prompt_tokens": 0, "generation_tokens": 0, "request_success": 0}
     )
@@ -37,6 +40,24 @@ class PacedServer:
 
     async def reset_prefix_cache(self, _: web.Request) -> web.Response:
         return web.json_response({"success": True})
+
+    async def start_profile(self, _: web.Request) -> web.Response:
+        if self.options.get("without_profiler"):
+            return web.Response(status=404)
+        self.profiled = []
+        return web.Response()
+
+    async def stop_profile(self, _: web.Request) -> web.Response:
+        tokens, self.profiled = self.profiled or [], None
+        await asyncio.to_thread(self._write_trace, tokens)
+        return web.Response()
+
+    def _write_trace(self, tokens: list[float]) -> None:
+        folder = Path(self.options["trace_folder"])
+        folder.mkdir(parents=True, exist_ok=True)
+        kernel = {"ph": "X", "cat": "kernel", "name": "nvjet_tst_64x8", "dur": 1000.0, "args": {"device": 0}}
+        events = [{**kernel, "ts": time * 1e6} for time in tokens]
+        (folder / f"rank0.{self.requests}.pt.trace.json").write_text(json.dumps({"traceEvents": events}))
 
     async def completions(self, http: web.Request) -> web.StreamResponse:
         request = await http.json()
@@ -54,6 +75,8 @@ class PacedServer:
         for token in range(1, output_tokens + 1):
             await asyncio.sleep(self.options.get("token_ms", 5) / 1000)
             self.counters["generation_tokens"] += 1
+            if self.profiled is not None:
+                self.profiled.append(time.monotonic())
             finish = "length" if token == output_tokens else None
             usage = {"prompt_tokens": prompt_tokens, "completion_tokens": token}
             choice = {"index": 0, "text": "x", "finish_reason": finish}
@@ -89,6 +112,8 @@ def main(port: str, options: str) -> None:
     application.router.add_get("/v1/models", server.models)
     application.router.add_post("/reset_prefix_cache", server.reset_prefix_cache)
     application.router.add_post("/v1/completions", server.completions)
+    application.router.add_post("/start_profile", server.start_profile)
+    application.router.add_post("/stop_profile", server.stop_profile)
     web.run_app(
         application,
         host="127.0.0.1",

@@ -160,3 +160,33 @@ def test_servers_that_run_already_are_not_restarted() -> None:
     text = GOOD.replace("{weight_format: fp16}", "{weight_format: fp16, target: 'http://a:1'}")
 
     assert "restarts no servers" in complaint(f"{text}\ncache: restart\n")
+
+
+@pytest.mark.parametrize(
+    ("written", "loads", "seconds"),
+    [
+        ("true", ["c1", "2.5/s cap 8"], 2.0),
+        ("{seconds: 0.5}", ["c1", "2.5/s cap 8"], 0.5),
+        ("{loads: [4]}", ["c4"], 2.0),
+        ("{loads: [{request_rate: 2.5, concurrency: 8}]}", ["2.5/s cap 8"], 2.0),
+    ],
+)
+def test_the_lowest_and_the_highest_load_are_profiled_unless_others_are_named(
+    written: str, loads: list[str], seconds: float
+) -> None:
+    study = parse_study(f"{GOOD}profile: {written}\n", "study.yaml")
+
+    assert [str(load) for load in study.profiled_loads] == loads
+    assert study.profile is not None
+    assert study.profile.seconds == seconds
+    assert Study.model_validate(study.model_dump(mode="json")) == study
+
+
+def test_nothing_is_profiled_that_is_not_asked_for() -> None:
+    for text in (GOOD, f"{GOOD}profile: false\n"):
+        assert parse_study(text, "study.yaml").profiled_loads == ()
+
+
+def test_a_load_that_is_not_measured_is_not_profiled() -> None:
+    assert "profile: c32 is not among the loads" in complaint(f"{GOOD}profile: {{loads: [32]}}\n")
+    assert "did you mean 'seconds'" in complaint(f"{GOOD}profile: {{second: 1}}\n")

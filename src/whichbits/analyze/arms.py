@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from whichbits.analyze.cold_start import cold_start
 from whichbits.analyze.summary import ArmSummary
 from whichbits.record.schema import ArmRecord, Manifest
 
@@ -25,6 +26,7 @@ def arm_summary(manifest: Manifest, record: ArmRecord) -> ArmSummary:
         load_seconds=_number(facts.get("model_load_seconds")),
         init_seconds=_number(facts.get("init_engine_seconds")),
         facts=facts,
+        cold_start=cold_start(record.replicas),
     )
 
 

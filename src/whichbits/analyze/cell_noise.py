@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Mapping
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -22,12 +23,19 @@ _Z = 1.96
 
 
 def replicates(cell: Cell, requests: pa.Table, slo: Slo | None = None) -> Replicates:
-    """Resample one cell; cells of one load and repeat draw the same requests, whatever their arm."""
+    """Resample one cell; cells of one load and repeat draw the same requests, whatever their arm.
+
+    What a predicted cell leaves open are the predictor's constants, of which all its cells took the same draws.
+    """
+    if cell.draws:
+        return {cast("Metric", address): _logs(np.array(values)) for address, values in cell.draws.items()}
     if requests.num_rows < 2:
         return {}
     timelines = Timelines.of(requests.sort_by("index"))
     weights = draw(len(timelines), _seed(cell))
-    found = _latencies(timelines, weights) | _work(cell, timelines, weights, slo)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # A resample may hold failed requests only: no time, no work.
+        found = _latencies(timelines, weights) | _work(cell, timelines, weights, slo)
     return {metric: widened(_logs(values), len(timelines)) for metric, values in found.items()}
 
 
@@ -41,14 +49,16 @@ def intervals(cell: CellSummary, resampled: Replicates) -> dict[str, tuple[float
     return found
 
 
-def _logs(values: Floats) -> Floats:
-    return np.log(values, where=values > 0, out=np.full(values.shape, np.nan))
-
-
 def variance(logs: Floats) -> float:
     """Return the variance of resampled logarithms; NaN if fewer than half of the resamples know the value."""
     known = logs[~np.isnan(logs)]
     return float(known.var()) if known.size * 2 >= logs.size else float("nan")
+
+
+def _logs(values: Floats) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(values)
+    return np.where(np.isfinite(logs), logs, np.nan)
 
 
 def _seed(cell: Cell) -> int:

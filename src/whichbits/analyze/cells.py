@@ -10,6 +10,7 @@ from whichbits.analyze.concurrency import peak_concurrency, steady_window
 from whichbits.analyze.counted import CellCounts
 from whichbits.analyze.engine_view import engine_view
 from whichbits.analyze.expected_cache import ExpectedRate
+from whichbits.analyze.imported import as_defined, of_statistics
 from whichbits.analyze.itl_modes import itl_modes
 from whichbits.analyze.latency import (
     distribution,
@@ -20,6 +21,7 @@ from whichbits.analyze.latency import (
     ttft_from_send_ms,
     ttft_ms,
 )
+from whichbits.analyze.latency_split import latency_split, ttft_by_cache
 from whichbits.analyze.prefill_steps import prefill_steps
 from whichbits.analyze.replicas import replica_summaries
 from whichbits.analyze.summary import CellSummary
@@ -48,11 +50,21 @@ def cell_summary(
 
     ``expected`` is the hit rate that its planned traffic explains.
     """
-    counts = counts or {}
+    if cell.imported is not None and not requests.num_rows:
+        return of_statistics(cell, cell.imported)
+    summary = _of_requests(cell, requests, counts or {}, slo, expected)
+    return summary if cell.imported is None else as_defined(summary, cell.imported)
+
+
+def _of_requests(
+    cell: Cell, requests: pa.Table, counts: CellCounts, slo: Slo | None, expected: ExpectedRate | None
+) -> CellSummary:
     explained = None if expected is None else (expected.low, expected.high)
     timelines = Timelines.of(requests)
     work = throughput(timelines)
     tpot = distribution(tpot_ms(timelines))
+    ttft, from_send = distribution(ttft_ms(timelines)), distribution(ttft_from_send_ms(timelines))
+    seen = engine_view(counts)
     hit_rate = prefix_hit_rate(timelines, [counted.total for counted in counts.values()])
     return CellSummary(
         cell=cell.cell,
@@ -65,8 +77,8 @@ def cell_summary(
         failed=int((~timelines.succeeded).sum()),
         errors=_errors(requests),
         client_verdict=None if cell.client is None else cell.client.verdict,
-        ttft_ms=distribution(ttft_ms(timelines)),
-        ttft_from_send_ms=distribution(ttft_from_send_ms(timelines)),
+        ttft_ms=ttft,
+        ttft_from_send_ms=from_send,
         tpot_ms=tpot,
         itl_ms=distribution(itl_ms(timelines)),
         e2e_ms=distribution(e2e_ms(timelines)),
@@ -85,7 +97,9 @@ def cell_summary(
         replicas=replica_summaries(requests, counts),
         expected_prefix_hit_rate=explained,
         hit_rate_as_expected=None if hit_rate is None or explained is None else not beyond(hit_rate, explained),
-        **engine_view(counts),
+        **seen,
+        latency_split=latency_split(seen, ttft, from_send),
+        ttft_by_cache=ttft_by_cache(timelines),
         mean_context_tokens=mean_context_tokens(timelines),
         itl_modes=itl_modes(itl_ms(timelines)),
         prefill_steps=prefill_steps(timelines, requests["replica"].to_pylist()),

@@ -38,6 +38,11 @@ def e2e_ms(timelines: Timelines) -> Floats:
     return _of_succeeded(timelines, timelines.last_chunk_ns - timelines.scheduled_ns)
 
 
+def e2e_from_send_ms(timelines: Timelines) -> Floats:
+    """End to end as other tools count it: last content chunk - actual send."""
+    return _of_succeeded(timelines, timelines.last_chunk_ns - timelines.sent_ns)
+
+
 def itl_ms(timelines: Timelines) -> Floats:
     """Inter-token latency, pooled: the gaps between content chunks; a chunk of k tokens ends one gap."""
     request = np.repeat(np.arange(len(timelines)), timelines.chunks)

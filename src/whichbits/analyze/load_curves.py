@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from whichbits.analyze.meaning import meaning
 from whichbits.analyze.summary import CellSummary, Distribution, Metric
 from whichbits.record.timelines import Floats
 
@@ -134,14 +135,18 @@ def comparable(cell: CellSummary, metric: Metric) -> float | None:
 
 
 def curves(cells: Iterable[CellSummary], metric: Metric, unit: AxisUnit) -> dict[str, Curve]:
-    """Return each arm's curve over the cells that may be compared."""
+    """Return each arm's curve over the cells that may be compared; none if they do not mean the same by the metric."""
     found: dict[str, Curve] = defaultdict(dict)
     telling = set()
+    meanings = set()
     for cell in cells:
+        meanings.add(meaning(cell, metric.partition(".")[0]))
         load, value = load_of(cell, unit), comparable(cell, metric)
         if load is not None and value is not None:
             found[cell.arm][load, cell.repeat] = math.log(value)
             telling |= set() if has_no_goodput(cell, metric) else {(load, cell.repeat)}
+    if len(meanings) > 1:
+        return {}
     return {arm: {place: log for place, log in curve.items() if place in telling} for arm, curve in found.items()}
 
 

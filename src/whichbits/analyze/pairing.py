@@ -8,6 +8,7 @@ import numpy as np
 from whichbits.analyze.bands import LogRatios
 from whichbits.analyze.cell_noise import Replicates, variance
 from whichbits.analyze.load_curves import AxisUnit, comparable, has_no_goodput, load_of
+from whichbits.analyze.meaning import meaning
 from whichbits.analyze.summary import CellSummary, Metric
 from whichbits.record.timelines import Floats
 
@@ -40,7 +41,7 @@ class Compared:
 
 def same_load(compared: Compared, arms: tuple[str, str], metric: Metric) -> LogRatios:
     """Pair cells of equal load and repeat; equal requests are resampled together."""
-    first, second = (compared.placed(arm, metric) for arm in arms)
+    first, second = _of_one_meaning(compared, arms, metric)
     # Where neither arm has a good request, there is nothing to compare.
     shared = sorted(
         place
@@ -59,6 +60,13 @@ def same_load(compared: Compared, arms: tuple[str, str], metric: Metric) -> LogR
     return LogRatios(np.log(np.array(loads)), values, variances)
 
 
+def _of_one_meaning(compared: Compared, arms: tuple[str, str], metric: Metric) -> tuple[Placed, Placed]:
+    """Return both arms' cells, or none if the tools that measured them define the metric differently."""
+    first, second = (compared.placed(arm, metric) for arm in arms)
+    meanings = {meaning(cell, metric.partition(".")[0]) for cell in (*first.values(), *second.values())}
+    return (first, second) if len(meanings) <= 1 else ({}, {})
+
+
 def same_share_of_capacity(compared: Compared, arms: tuple[str, str], metric: Metric) -> LogRatios:
     """Compare arms where each is loaded to the same share of its own highest output throughput.
 
@@ -66,6 +74,8 @@ def same_share_of_capacity(compared: Compared, arms: tuple[str, str], metric: Me
     loads has up to its peak. Different loads met different requests, so there is no pairing; the shares themselves
     are taken as exact.
     """
+    if not all(_of_one_meaning(compared, arms, metric)):
+        return LogRatios(np.empty(0), np.empty((0, 0)), np.empty((0, 0)))
     curves = [_by_share(compared, arm, metric) for arm in arms]
     count = min(curve.log_share.size for curve in curves)
     if count < 2:

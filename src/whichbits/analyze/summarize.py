@@ -1,6 +1,6 @@
-"""Turns a run into its summary: every cell in numbers, arms against each other, and what follows."""
+"""Turns a run into its summary: every cell in numbers, then what follows from them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,51 +11,40 @@ from whichbits.analyze.arms import arm_summary
 from whichbits.analyze.books import Difference, differences, pages
 from whichbits.analyze.cell_noise import intervals, replicates
 from whichbits.analyze.cells import cell_summary
+from whichbits.analyze.conclude import Inputs, conclude
 from whichbits.analyze.counted import CellCounts, counted
-from whichbits.analyze.crossover import crossovers, crossovers_by_capacity
-from whichbits.analyze.findings import Observed, findings
-from whichbits.analyze.limits import arm_capacity, cell_roofline
-from whichbits.analyze.load_curves import load_unit
+from whichbits.analyze.kernels.profile import Profile, read_profiles
 from whichbits.analyze.pairing import Resampled
 from whichbits.analyze.planned_cache import PlannedCache
-from whichbits.analyze.recommend import recommendations
-from whichbits.analyze.slo import slo_capacities
-from whichbits.analyze.summary import ArmSummary, CellSummary, Summary
+from whichbits.analyze.summary import CellSummary, Summary
+from whichbits.analyze.telemetry import gpu_telemetry
 from whichbits.errors import BadInput
 from whichbits.record.run import Run
-from whichbits.record.schema import Cell, Manifest
+from whichbits.record.schema import Cell
 from whichbits.study.model import Slo
-
-SUMMARY_VERSION = 1
 
 
 def summarize(run: Run) -> Summary:
     """Analyse a run, finished or not.
 
     Raises:
-        BadInput: the run is damaged, or its SLO is not one.
+        BadInput: the run is damaged, or its SLO or a prediction is not one.
     """
     counts = counted(run.each_scrape())
     described = {arm: arm_summary(run.manifest, record) for arm, record in run.manifest.arms.items()}
     slo = _slo(run.manifest.study)
     resampled = {cell.cell: replicates(cell, run.of_cell(cell.cell), slo) for cell in run.cells}
-    cells = _under_rooflines(_cells(run, counts, resampled, slo), described, run.manifest)
-    arms = tuple(run.manifest.arms) or tuple(dict.fromkeys(cell.arm for cell in cells))
-    compared, by_capacity = crossovers(cells, arms, resampled), crossovers_by_capacity(cells, arms, resampled)
-    return Summary(
-        schema_version=SUMMARY_VERSION,
-        source=run.manifest.source,
-        study=run.manifest.name,
-        run=run.folder.resolve().name,
-        interrupted=run.interrupted,
-        load_unit=load_unit(cells),
-        arms={name: _with_capacity(arm, cells, run.manifest) for name, arm in described.items()},
-        cells=cells,
-        crossovers=compared,
-        findings=findings(Observed(run.manifest, cells, compared, by_capacity, _differences(run, counts))),
-        recommendation=recommendations(cells, arms, compared),
-        crossovers_by_capacity=by_capacity,
-        slo_capacities=slo_capacities(cells, arms),
+    return conclude(
+        Inputs(
+            manifest=run.manifest,
+            run=run.folder.resolve().name,
+            arms=described,
+            cells=_cells(run, counts, resampled, slo),
+            resampled=resampled,
+            differences=_differences(run, counts),
+            profiles=_profiles(run, tuple(described)),
+            interrupted=run.interrupted,
+        )
     )
 
 
@@ -74,7 +63,8 @@ def _cells(
 
 def _cell(run: Run, cell: Cell, counts: CellCounts, slo: Slo | None, cache: PlannedCache) -> CellSummary:
     requests = run.of_cell(cell.cell)
-    return cell_summary(cell, requests, counts, slo, cache.expected(cell, requests, counts))
+    summary = cell_summary(cell, requests, counts, slo, cache.expected(cell, requests, counts))
+    return replace(summary, gpu=gpu_telemetry(run.telemetry, cell))
 
 
 def _differences(run: Run, counts: Mapping[int, CellCounts]) -> dict[int, list[Difference]]:
@@ -88,17 +78,14 @@ def _differences(run: Run, counts: Mapping[int, CellCounts]) -> dict[int, list[D
     )
 
 
-def _under_rooflines(
-    cells: tuple[CellSummary, ...], arms: Mapping[str, ArmSummary], manifest: Manifest
-) -> tuple[CellSummary, ...]:
-    return tuple(
-        replace(cell, roofline=cell_roofline(cell, arms[cell.arm], manifest)) if cell.arm in arms else cell
-        for cell in cells
-    )
+def _profiles(run: Run, arms: Sequence[str]) -> tuple[Profile, ...]:
+    """Return the run's profiled windows in the order of its arms, from the lowest load on."""
 
+    def place(profile: Profile) -> tuple[int, float, int]:
+        arm = arms.index(profile.arm) if profile.arm in arms else len(arms)
+        return arm, profile.request_rate or 0.0, profile.concurrency or 0
 
-def _with_capacity(arm: ArmSummary, cells: tuple[CellSummary, ...], manifest: Manifest) -> ArmSummary:
-    return replace(arm, capacity=arm_capacity(arm, [cell for cell in cells if cell.arm == arm.arm], manifest))
+    return tuple(sorted(read_profiles(run.folder), key=place))
 
 
 def _slo(study: dict[str, Any]) -> Slo | None:

@@ -7,9 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from whichbits.analyze.capacity import Capacity
+from whichbits.analyze.cold_start import ColdStart
 from whichbits.analyze.itl_modes import ItlModes
+from whichbits.analyze.kernels.profile import Profile
 from whichbits.analyze.prefill_steps import PrefillSteps
 from whichbits.analyze.roofline import Roofline
+from whichbits.analyze.telemetry import GpuTelemetry
+from whichbits.analyze.verdicts import Answer, ScoredPrediction
 
 Metric = Literal[
     "tpot_ms.p50",
@@ -75,6 +79,32 @@ class EngineLevel:
 
 
 @dataclass(frozen=True)
+class LatencySplit:
+    """Where a request's time goes, as means in ms; what either side does not say is None.
+
+    The engines' stages lie one after another: ``queue`` until a request is scheduled, ``prefill`` until its first
+    token, ``decode`` until its last. ``before_send`` is the client's wait for a free slot (scheduled to sent);
+    ``outside`` is what remains of the client's TTFT: network, HTTP, tokenising, and the way back of the first token.
+    """
+
+    before_send: float | None
+    queue: float | None
+    prefill: float | None
+    decode: float | None
+    outside: float | None
+    queue_share_of_ttft: float | None
+    """Queue / (queue + prefill), both by the engines."""
+
+
+@dataclass(frozen=True)
+class TtftByCache:
+    """TTFT of requests at least half of whose prompt came from the prefix cache, and of the others, in ms."""
+
+    hits: Distribution
+    misses: Distribution
+
+
+@dataclass(frozen=True)
 class ReplicaSummary:
     """One replica's part of a cell; ``share`` is its part of the requests, ``engines`` its cores if it has several.
 
@@ -125,7 +155,10 @@ class CellSummary:
     goodput_requests_per_s: float | None = None
     slo_share: float | None = None
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """95 % intervals by address (``tpot_ms.p50``): what the requests of this one cell leave open."""
+    """95 % intervals by address (``tpot_ms.p50``): what the requests of this one cell leave open.
+
+    Of a predicted cell: what the uncertainty of the predictor's constants leaves open.
+    """
     replicas: tuple[ReplicaSummary, ...] = ()
     prefix_queries: int | None = None
     prefix_hits: int | None = None
@@ -148,6 +181,13 @@ class CellSummary:
     itl_modes: ItlModes | None = None
     prefill_steps: PrefillSteps | None = None
     roofline: Roofline | None = None
+    gpu: GpuTelemetry | None = None
+    """Of servers that were started on this machine's NVIDIA GPUs."""
+    latency_split: LatencySplit | None = None
+    ttft_by_cache: TtftByCache | None = None
+    """None where requests do not tell how much of their prompt was cached."""
+    definitions: dict[str, str] = field(default_factory=dict)
+    """Of an imported cell, what each metric means (``record.definitions``), by holder (``ttft_ms``)."""
 
 
 @dataclass(frozen=True)
@@ -209,6 +249,8 @@ class Finding:
     code: str
     text: str
     evidence: tuple[str, ...] = ()
+    settled_by: str | None = None
+    """The measurement that would settle an interpretation, or what is unresolved."""
 
 
 @dataclass(frozen=True)
@@ -227,6 +269,7 @@ class ArmSummary:
     init_seconds: float | None
     facts: dict[str, Any] = field(default_factory=dict)
     capacity: Capacity | None = None
+    cold_start: ColdStart | None = None
 
 
 @dataclass(frozen=True)
@@ -272,8 +315,11 @@ class Summary:
     cells: tuple[CellSummary, ...]
     crossovers: tuple[Crossover, ...]
     findings: tuple[Finding, ...]
-    predictions: tuple[Any, ...] = ()
+    predictions: tuple[ScoredPrediction, ...] = ()
     recommendation: tuple[Recommendation, ...] = ()
     crossovers_by_capacity: tuple[Crossover, ...] = ()
     """The same pairs at equal shares of each arm's own capacity, its highest output throughput."""
     slo_capacities: tuple[SloCapacity, ...] = ()
+    profiles: tuple[Profile, ...] = ()
+    """Time by kind of kernel, of arms and loads that were profiled."""
+    answer: Answer | None = None

@@ -36,7 +36,7 @@ def tails_not_compared(crossovers: Sequence[Crossover]) -> Iterator[Finding]:
             f"Not compared, as fewer than 10 samples lie beyond the percentile: {', '.join(thin)}. A cell needs 100 "
             f"requests for a p90 and 1000 for a p99."
         )
-        yield Finding("unresolved", "tails_not_compared", text)
+        yield Finding("unresolved", "tails_not_compared", text, (), "cells of 1000 requests or more (`cell.at_least`)")
 
 
 def told_of(crossover: Crossover) -> str:

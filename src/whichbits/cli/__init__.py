@@ -1,15 +1,17 @@
 """The command line: one small file a verb; flags in, one call, an exit code out."""
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
 
 from cyclopts import App, CycloptsError
 
-from whichbits.errors import Interrupted, WhichbitsError
+from whichbits.errors import BadInput, Interrupted, WhichbitsError
 
 _BAD_INPUT = 2
 _PIPE_CLOSED = 141  # as shells write an end by SIGPIPE
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 app = App(
     name="whichbits",
@@ -18,10 +20,19 @@ app = App(
 )
 # Verbs load on use: `whichbits --help` imports none of them.
 app.command("whichbits.cli.run:run", name="run", help="Serve each arm, drive equal traffic at it, and answer.")
+app.command("whichbits.cli.predict:predict", name="predict", help="Play a study in virtual time, without its GPU.")
+app.command("whichbits.cli.calibrate:calibrate_run", name="calibrate", help="Fit the predictor to a measured run.")
 app.command("whichbits.cli.report:report", name="report", help="Rebuild a run's report from what it recorded.")
 app.command(
     "whichbits.cli.inspect:inspect", name="inspect", help="Say what a log, a /metrics dump or a result file holds."
 )
+app.command(
+    "whichbits.cli.compare:compare_results",
+    name="compare",
+    help="Compare runs or other tools' results, and fail a CI step where one got worse.",
+)
+app.command("whichbits.cli.import_results:import_results", name="import", help="Make a run of other tools' results.")
+app.command("whichbits.cli.export:export", name="export", help="Write a run's results in another tool's format.")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -41,6 +52,10 @@ def exit_code(arguments: Sequence[str]) -> int:
         return Interrupted.exit_code
     except BrokenPipeError:
         return _reader_left()
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        return _explain(_disk_full(error))
     return outcome if isinstance(outcome, int) else 0
 
 
@@ -49,6 +64,16 @@ def _reader_left() -> int:
     # Python flushes stdout once more at its end, and would complain there.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return _PIPE_CLOSED
+
+
+def _disk_full(error: OSError) -> BadInput:
+    place = f" at {error.filename}" if error.filename else ""
+    return BadInput(
+        "disk_full",
+        f"nothing more can be written{place}: {error.strerror}",
+        why="the disk is full, or a quota is used up; a run keeps what it had written, and its servers are ended",
+        fix="make room, then go on with `whichbits run FOLDER`, or name another folder with --output",
+    )
 
 
 def _explain(error: WhichbitsError) -> int:

@@ -21,6 +21,9 @@ _RECOGNISERS = (
 )
 """In this order: the strictest shapes first, logs last, since a log may hold anything."""
 
+_FILE_RECOGNISERS = ("whichbits.analyze.kernels.inspect:recognise_file",)
+"""These come first and read the file themselves, which may be packed, or larger than memory."""
+
 _MARKS_OF_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -37,6 +40,8 @@ def inspected(file: Path) -> Inspected:
     """Read one file; a file that cannot be read or holds nothing known is told by its error."""
     text = ""
     try:
+        if file != STDIN and (inspection := _recognised_file(file)):
+            return Inspected(file, text, inspection)
         text = _text(file)
         return Inspected(file, text, recognised(file.name, text))
     except BadInput as error:
@@ -50,8 +55,7 @@ def recognised(name: str, text: str) -> Inspection:
         BadInput: ``unknown_content``.
     """
     for place in _RECOGNISERS:
-        module, _, function = place.partition(":")
-        recognise = cast("Callable[[str, str], Inspection | None]", getattr(import_module(module), function))
+        recognise = cast("Callable[[str, str], Inspection | None]", _function(place))
         if inspection := recognise(name, text):
             return inspection
     raise BadInput(
@@ -60,6 +64,20 @@ def recognised(name: str, text: str) -> Inspection:
         why="It holds no line of a known engine, metrics endpoint, benchmark, stream or data set.",
         fix="Give the server's own output, unshortened; a few lines are enough if they hold facts.",
     )
+
+
+def _recognised_file(file: Path) -> Inspection | None:
+    try:
+        recognisers = (cast("Callable[[Path], Inspection | None]", _function(place)) for place in _FILE_RECOGNISERS)
+        return next((inspection for recognise in recognisers if (inspection := recognise(file))), None)
+    except OSError as error:
+        raise _unreadable(error) from error
+
+
+def _function(place: str) -> object:
+    module, _, function = place.partition(":")
+    found: object = getattr(import_module(module), function)
+    return found
 
 
 def files_of(named: Path) -> Iterator[Path]:
@@ -94,10 +112,14 @@ def _text(file: Path) -> str:
     try:
         content = sys.stdin.buffer.read() if file == STDIN else file.read_bytes()
     except OSError as error:
-        raise BadInput(
-            "unreadable_file",
-            f"cannot be read: {error.strerror}.",
-            why="It does not exist here, or belongs to someone else.",
-            fix="Check the path and its permissions.",
-        ) from error
+        raise _unreadable(error) from error
     return content.decode("utf-16" if content[:2] in _MARKS_OF_UTF16 else "utf-8-sig", errors="replace")
+
+
+def _unreadable(error: OSError) -> BadInput:
+    return BadInput(
+        "unreadable_file",
+        f"cannot be read: {error.strerror}.",
+        why="It does not exist here, or belongs to someone else.",
+        fix="Check the path and its permissions.",
+    )

@@ -1,5 +1,6 @@
 """Measuring one cell: made cold, scraped before, watched while it is driven, scraped after, written down."""
 
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,6 +20,7 @@ from whichbits.drive.routing import Route
 from whichbits.errors import WhichbitsError, in_one_line
 from whichbits.record.schema import Cell
 from whichbits.serve.arm import RunningArm
+from whichbits.serve.meter import Meter, metered_devices
 from whichbits.serve.watch import Watch, WatchReport, WatchTarget
 from whichbits.study.model import Load
 from whichbits.traffic.plan import PlannedRequest, plan_cell
@@ -37,9 +39,11 @@ async def measure(stage: Stage, cell: Cell, running: RunningArm) -> None:
     notes = [*await unless(stage.stop, changes(stage, running))]
     cache_state = await unless(stage.stop, _prepared_cache(stage, cell, running, planned))
     notes += await unless(stage.stop, scrape(stage, running, cell.cell, "before"))
-    async with _watch(stage, running) as watch:
+    async with _watch(stage, running) as watch, _meter(stage, cell, running) as meter:
         stage.listen(CellStarted(cell, len(planned)))
+        await meter.begin(cell.cell)
         capture, other_cpu_cores, report = await _watched(stage, cell, running, planned, watch)
+        unmetered = await meter.pause()
     ended = replace(_ended(cell, capture, cache_state), other_cpu_cores=other_cpu_cores)
     death: WhichbitsError | None = None if capture.cancelled or not ended.failed else await running.fleet.death()
     if death is not None:
@@ -48,7 +52,7 @@ async def measure(stage: Stage, cell: Cell, running: RunningArm) -> None:
     elif not capture.cancelled:
         after, death = await _after(stage, running, cell)
         notes += after
-    notes += _watch_notes(report)
+    notes += [*_watch_notes(report), *([] if unmetered is None else [unmetered])]
     stage.writer.cell(replace(ended, notes=tuple(notes)), capture.records)
     stage.listen(CellFinished(ended, _median_tpot_ms(capture), _output_tokens_per_s(capture)))
     if death is not None:
@@ -79,6 +83,12 @@ def _watch(stage: Stage, running: RunningArm) -> Watch:
         if replica.has_metrics
     ]
     return Watch(watched, stage.writer.folder, stage.origin_ns)
+
+
+def _meter(stage: Stage, cell: Cell, running: RunningArm) -> Meter:
+    """Return the meter of the GPUs that the arm's servers have on this machine; without any it does nothing."""
+    devices = metered_devices(stage.study.arms[cell.arm], running.record, os.environ)
+    return Meter(devices, stage.writer.folder, stage.origin_ns)
 
 
 async def _watched(

@@ -20,6 +20,7 @@ class Pace:
 
 # The embedded engine with its built-in model on two cores; anything else is taken as a 7B model on one GPU.
 _PACES = {"embedded": Pace(9.0, 1 / 450, 0.017, 0.0032)}
+_AROUND_A_WINDOW_S = 15.0
 _GPU = Pace(120.0, 1 / 8000, 0.030, 0.0004)
 
 
@@ -46,9 +47,17 @@ def planned_cells(study: Study, planned: Sequence[Visit]) -> list[PlannedCell]:
 
 
 def study_seconds(study: Study, planned: Sequence[Visit]) -> float:
-    """Return the estimated seconds of starting every server and driving every cell."""
+    """Return the estimated seconds of starting every server, driving every cell and taking every profile."""
     starts = sum(_pace(study, arm).start_s for visit in planned for arm in visit.arms)
-    return starts + sum(cell.seconds for cell in planned_cells(study, planned))
+    return starts + sum(cell.seconds for cell in planned_cells(study, planned)) + _profiled_seconds(study, planned)
+
+
+def _profiled_seconds(study: Study, planned: Sequence[Visit]) -> float:
+    """Return the seconds of profiled windows, each with its traffic before and the writing of its trace."""
+    if study.profile is None:
+        return 0.0
+    arms = {arm for visit in planned for arm in visit.arms}
+    return len(arms) * len(study.profiled_loads) * (study.profile.seconds + _AROUND_A_WINDOW_S)
 
 
 def _planned_cell(study: Study, arm: str, load: Load, repeat: int) -> PlannedCell:

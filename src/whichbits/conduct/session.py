@@ -14,6 +14,7 @@ from whichbits.conduct.events import (
     WarmingUp,
 )
 from whichbits.conduct.order import Visit
+from whichbits.conduct.profile import profile_arm
 from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import Stopped, unless
 from whichbits.conduct.warm import warm_up
@@ -58,6 +59,9 @@ async def _visit(stage: Stage, visit: Visit, failures: list[ServerNotReady]) -> 
                         await measure(stage, cell, running[cell.arm])
                 if attempt.failed:
                     del running[cell.arm]
+        # Last, since a profiler slows what it watches and its traffic leaves prompts in caches.
+        for arm, served in running.items():
+            await profile_arm(stage, [cell for cell in visit.cells if cell.arm == arm], served)
 
 
 @dataclass
@@ -93,7 +97,7 @@ def _skip(writer: RunWriter, visit: Visit, arm: str, reason: str) -> None:
 async def _serve(stage: Stage, arm: str, servers: AsyncExitStack) -> RunningArm:
     study = stage.study
     stage.listen(ArmStarting(arm))
-    serving = serve_arm(arm, study.arms[arm], stage.writer.folder, study.limits)
+    serving = serve_arm(arm, study.arms[arm], stage.writer.folder, study.limits, profiled=study.profile is not None)
     running = await unless(stage.stop, servers.enter_async_context(serving))
     stage.writer.arm(running.record)
     stage.listen(ArmReady(arm, running.ready_seconds, _facts_line(running.record)))

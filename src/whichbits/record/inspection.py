@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Kind = Literal["startup_log", "metrics", "bench_json", "bench_stdout", "request_log", "sse", "dataset"]
+Kind = Literal["startup_log", "metrics", "bench_json", "bench_stdout", "request_log", "sse", "dataset", "profile_trace"]
 
 
 @dataclass(frozen=True)

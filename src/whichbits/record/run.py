@@ -15,6 +15,7 @@ from whichbits.record.manifest import broken, read_manifest, with_ended
 from whichbits.record.schema import Cell, Manifest, RequestRecord
 from whichbits.record.scrapes import Phase, Scrape, each_scrape, read_scrapes
 from whichbits.record.shards import read_requests, sharded_cells
+from whichbits.record.telemetry import read_telemetry
 from whichbits.record.timelines import Timelines
 
 
@@ -54,6 +55,15 @@ class Run:
         table = read_requests(self.folder)
         self._refuse_missing(table)
         return table
+
+    @cached_property
+    def telemetry(self) -> pa.Table:
+        """All samples of GPUs, with the columns of ``record.telemetry.SCHEMA``; no rows if none were taken.
+
+        Raises:
+            BadInput: ``run_broken`` if a file is damaged.
+        """
+        return read_telemetry(self.folder)
 
     def of_cell(self, cell: int) -> pa.Table:
         """Return the requests of one cell; no rows if it has not ended."""

@@ -56,6 +56,25 @@ class ClientHealth:
 
 
 @dataclass(frozen=True)
+class Imported:
+    """What another tool says of a cell, and what it means by it.
+
+    ``definitions`` names, by the holder of an address in summary.json (``ttft_ms``), the entry of
+    ``record.definitions`` that says what the number is. What is not named there is not known, even where requests
+    would yield a number. ``statistics`` holds numbers by address (``ttft_ms.p99``); where there are requests, those
+    give the latencies.
+    """
+
+    tool: str
+    definitions: dict[str, str]
+    statistics: dict[str, float] = field(default_factory=dict)
+    requests: int | None = None
+    """How many requests the statistics describe, failed ones included."""
+    one_clock: bool = True
+    """False if the send times of requests are not known against each other."""
+
+
+@dataclass(frozen=True)
 class Cell:
     """Arm x load x repeat: one stretch of traffic and how it ended."""
 
@@ -74,6 +93,10 @@ class Cell:
     other_cpu_cores: float | None = None
     """Cores that processes other than whichbits and its servers kept busy on average; None if not known."""
     notes: tuple[str, ...] = ()
+    imported: Imported | None = None
+    """None for a cell that whichbits measured or predicted."""
+    draws: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    """Of a predicted cell: each quantity by its address in summary.json, under each draw of the constants."""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,9 @@ runs/2026-11-29T1404-NAME/
   requests.parquet        all requests, once the run has ended
   scrapes/ARM-REPLICA.jsonl   raw /metrics texts around each cell, one JSON line each
   scrapes/ARM-REPLICA.during.jsonl.gz   those during cells, which the watch writes by itself
+  telemetry/0007.jsonl    samples of the GPUs in one cell, which the meter writes, until the run ends
+  telemetry.parquet       all of them, once it has
+  profiles/ARM-LOAD.json  a profiled window, its traces beside it
 """
 
 from collections.abc import Sequence
@@ -19,6 +22,7 @@ from whichbits.record.manifest import read_manifest, with_ended, write_manifest
 from whichbits.record.schema import ArmRecord, Cell, Manifest, RequestRecord
 from whichbits.record.scrapes import Scrape, append_scrape, drop_torn_lines
 from whichbits.record.shards import merge_shards, sharded_cells, write_shard
+from whichbits.record.telemetry import merge_telemetry
 
 
 class RunWriter:
@@ -66,6 +70,7 @@ class RunWriter:
     def finish(self, *, interrupted: bool = False) -> Path:
         """End the run: merge its shards, say whether it was cut short, and return its folder."""
         merge_shards(self.folder)
+        merge_telemetry(self.folder)
         self._store(replace(self.manifest, interrupted=interrupted))
         return self.folder
 

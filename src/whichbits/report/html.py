@@ -11,6 +11,7 @@ from markupsafe import Markup
 from whichbits.analyze.load_curves import HEADLINES, METRICS
 from whichbits.analyze.summary import Summary
 from whichbits.record.schema import Manifest
+from whichbits.report import predictions, regimes
 from whichbits.report.answer import answers
 from whichbits.report.figures import Figure, description, figures, thin_text
 from whichbits.report.measures import MEASURES, name_of
@@ -29,6 +30,7 @@ from whichbits.report.wording import (
     MISSING,
     count,
     crossing_text,
+    grounds,
     interruption,
     leader_text,
     number,
@@ -68,6 +70,10 @@ def html(summary: Summary, manifest: Manifest) -> Mapping[str, bytes]:
         answers=answers(summary),
         plates=[_plate(summary, figure) for figure in figures(summary)],
         roofline=None if roofline is None else Markup(roofline),  # noqa: S704 - escaped where it is drawn
+        regimes=regimes.rows(summary),
+        regimes_scope=regimes.scope(summary),
+        predictions=predictions.rows(summary),
+        predictions_legend=predictions.LEGEND,
         measures=MEASURES,
         compared={metric: name_of(metric) for metric in METRICS if metric in MEASURES or metric in HEADLINES},
         groups=groups(summary),
@@ -119,6 +125,7 @@ def _environment() -> Environment:
         "number": number,
         "count": count,
         "crossing": crossing_text,
+        "grounds": grounds,
         "load": short_load,
         "leader": leader_text,
         "verdicts": verdict_texts,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from whichbits.analyze.summary import Finding, Summary
 from whichbits.record.schema import Manifest
+from whichbits.report import predictions, regimes
 from whichbits.report.figures import Figure, description, figures, thin_text
 from whichbits.report.measures import MEASURES, headlines, name_of
 from whichbits.report.plots.over_load import over_load
@@ -23,6 +24,7 @@ from whichbits.report.wording import (
     LOAD_NAMES,
     MISSING,
     THIN_LEGEND,
+    grounds,
     interruption,
     leader_text,
     plain,
@@ -42,6 +44,8 @@ def markdown(summary: Summary, manifest: Manifest) -> Mapping[str, bytes]:
         pictures[_ROOFLINE] = standalone(roofline).encode()
     blocks = (
         *_answer(summary, manifest),
+        *regimes.markdown(summary, escaped),
+        *predictions.markdown(summary, escaped),
         *_findings(summary),
         *_pictures(summary, shown),
         *_cells(summary),
@@ -146,10 +150,10 @@ def _findings(summary: Summary) -> Iterable[str]:
 
 def _finding(finding: Finding) -> Iterator[str]:
     yield f"- {escaped(finding.text)} ({escaped(finding.code)})"
-    if finding.evidence:
+    if evidence := grounds(finding):
         # Within such a block GitHub reads HTML, and Markdown is not.
-        lines = "<br>".join(html.escape(" ".join(plain(each).split())) for each in finding.evidence)
-        yield f"  <details><summary>Evidence ({len(finding.evidence)})</summary>{lines}</details>\n"
+        lines = "<br>".join(html.escape(" ".join(plain(each).split())) for each in evidence)
+        yield f"  <details><summary>Evidence ({len(evidence)})</summary>{lines}</details>\n"
 
 
 def _causes(summary: Summary, manifest: Manifest, *, has_roofline: bool) -> Iterable[str]:

@@ -24,6 +24,8 @@ _OF_STARTS = {
 }
 
 _OF_FILES = {
+    "processor_operations_only": "There was no GPU to trace: operations stand for kernels, each with its own time.",
+    "trace_without_times": "Nothing that computes is timed in this trace: the profiler was on while nothing ran.",
     "unknown_content": "The file holds nothing that whichbits knows.",
     "unreadable_file": "The file cannot be read.",
     "file_cut_off": "The file ends in the middle: copy it again.",

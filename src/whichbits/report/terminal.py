@@ -11,6 +11,7 @@ from rich.text import Text
 
 from whichbits.analyze.summary import Crossover, Summary
 from whichbits.record.schema import Manifest
+from whichbits.report import predictions, regimes
 from whichbits.report.cell_table import cap_text, cell_table, legend
 from whichbits.report.important import in_short, most_important
 from whichbits.report.measures import headlines, name_of
@@ -70,6 +71,10 @@ def _sections(summary: Summary, manifest: Manifest, folder: str) -> Iterator[Ren
     if summary.recommendation:
         loads = f"{LOAD_NAMES[summary.load_unit]}, measured at {loads_text(summary)}"
         yield _section("Answer", loads, _answer(summary))
+    if summary.answer is not None:
+        yield _section("By regime", "", *regimes.terminal(summary))
+    if summary.predictions:
+        yield _section("Predictions", "", predictions.terminal(summary))
     yield _section(f"Cells by {LOAD_NAMES[summary.load_unit]}", cap_text(summary), cell_table(summary), legend(summary))
     yield _section("Arms", "", _arms(summary))
     yield from _service_level(summary, manifest)

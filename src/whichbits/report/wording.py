@@ -4,7 +4,7 @@ import shlex
 import unicodedata
 from collections import Counter
 
-from whichbits.analyze.summary import CellSummary, Crossing, Crossover, Recommendation, Summary
+from whichbits.analyze.summary import CellSummary, Crossing, Crossover, Finding, Recommendation, Summary
 from whichbits.record.schema import Cell
 
 MISSING = "–"  # noqa: RUF001 - an en dash is what a table shows for a value that is not known
@@ -141,6 +141,12 @@ def interruption(summary: Summary) -> str:
 def resume_command(folder: str) -> str:
     """Return the command that goes on with an interrupted run."""
     return f"whichbits run --resume {shlex.quote(folder)}"
+
+
+def grounds(finding: Finding) -> tuple[str, ...]:
+    """Return a finding's evidence, and last the measurement that would settle it."""
+    settled = () if finding.settled_by is None else (f"Would settle it: {finding.settled_by}",)
+    return (*finding.evidence, *settled)
 
 
 def short_version(version: str | None) -> str | None:

@@ -3,15 +3,16 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from whichbits.record.schema import ArmRecord, ReplicaRecord
+from whichbits.record.schema import ArmRecord, Fact, ReplicaRecord
 from whichbits.serve.attached import AttachedFleet
 from whichbits.serve.claim import insist_on_the_claim
 from whichbits.serve.engine import engine
 from whichbits.serve.launched import LaunchedFleet
 from whichbits.serve.order import Order
+from whichbits.serve.profiler import PROFILERS, ProfilerPaths
 from whichbits.serve.replica import Fleet
 from whichbits.study.arm import Arm
 from whichbits.study.model import Limits
@@ -24,6 +25,8 @@ class RunningArm:
     record: ArmRecord
     fleet: Fleet
     cache_reset_path: str | None = None
+    profiler: ProfilerPaths | None = None
+    """Where its servers' profilers are switched; None if they have none, or write nowhere that is known."""
 
     @property
     def ready_seconds(self) -> float | None:
@@ -33,22 +36,41 @@ class RunningArm:
 
 
 @asynccontextmanager
-async def serve_arm(name: str, arm: Arm, folder: Path, limits: Limits) -> AsyncIterator[RunningArm]:
+async def serve_arm(
+    name: str, arm: Arm, folder: Path, limits: Limits, *, profiled: bool = False
+) -> AsyncIterator[RunningArm]:
     """Serve ``arm`` while the context lasts; logs of servers that it starts go to ``folder``/logs.
+
+    If it is ``profiled``, those servers are started so that their profilers can be switched on and off.
 
     Every started server is gone when the context ends, whatever ends it. Raises BadInput, ServerNotReady, or
     ArmMismatch if the engine's own words show another arm than the one asked for.
     """
     chosen = engine(arm.engine)
     prepared = await asyncio.to_thread(chosen.prepare, arm)
-    order = Order(name, arm, chosen, prepared, folder, limits)
+    profiler = PROFILERS.get(chosen.name) if profiled and arm.target is None else None
+    order = Order(name, arm, chosen, prepared, folder, limits, profiled=profiler is not None)
     fleet = _fleet(order)
     try:
         await fleet.start()
+        order = await _with_files_fetched(order)
         insist_on_the_claim(order, fleet.records)
-        yield RunningArm(_arm_record(order, fleet.records), fleet, chosen.cache_reset_path)
+        yield RunningArm(_arm_record(order, fleet.records), fleet, chosen.cache_reset_path, profiler)
     finally:
         await fleet.end()
+
+
+async def _with_files_fetched(order: Order) -> Order:
+    """Look at the checkpoint again if its weights were not there before: an engine may have fetched them meanwhile."""
+    if not _without_weights(order.prepared.checkpoint):
+        return order
+    return replace(order, prepared=await asyncio.to_thread(order.engine.prepare, order.arm))
+
+
+def _without_weights(checkpoint: dict[str, Fact]) -> bool:
+    """Return whether nothing was found, or only a config, or a download that was not complete."""
+    source = checkpoint.get("checkpoint_source")
+    return not checkpoint or "checkpoint_unread" in checkpoint or (source is not None and source.value != "tensors")
 
 
 def _fleet(order: Order) -> Fleet:

@@ -85,6 +85,10 @@ class ControlClient:
         answer = await self._ask("POST", path)
         return read_reset_answer(answer.status, answer.body)
 
+    async def command(self, path: str) -> None:
+        """POST nothing to ``path``, and insist on 200."""
+        await self._ask_for("POST", path)
+
     async def models(self) -> tuple[str, ...]:
         """Return the names of the models it serves."""
         answer = await self._ask_for("GET", "/v1/models")

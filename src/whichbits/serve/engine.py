@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib import import_module
+from pathlib import Path
 from typing import Protocol
 
 from whichbits.errors import BadInput
@@ -30,12 +31,16 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a server is to run: its address, its GPUs (None: the engine chooses), and how many servers share them."""
+    """Where a server is to run: its address, its GPUs (None: the engine chooses), and how many servers share them.
+
+    With ``trace_folder``, it is to write there what its profiler records when asked to.
+    """
 
     host: str
     port: int
     gpus: tuple[int, ...] | None = None
     servers_per_gpu: int = 1
+    trace_folder: Path | None = None
 
 
 @dataclass(frozen=True)

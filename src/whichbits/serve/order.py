@@ -18,3 +18,5 @@ class Order:
     prepared: Prepared
     folder: Path
     limits: Limits
+    profiled: bool = False
+    """Servers are to be able to write traces."""

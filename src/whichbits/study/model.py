@@ -2,9 +2,18 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, PositiveFloat, PositiveInt, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from whichbits.study.arm import Arm, ArmDefaults
+from whichbits.study.prediction import Names, parse_prediction
 from whichbits.study.request import RequestForm
 from whichbits.study.strict import Strict
 
@@ -97,6 +106,15 @@ class Slo(Strict):
     e2e_ms: PositiveFloat | None = Field(default=None, description="Longest time to the last token.")
 
 
+class ProfileWindow(Strict):
+    """A short window under the engine's profiler, in traffic that is not measured; `true` takes the defaults."""
+
+    loads: tuple[Load, ...] | None = Field(
+        default=None, description="Loads to profile, of those above; the lowest and the highest where none is given."
+    )
+    seconds: PositiveFloat = Field(default=2.0, le=60, description="Length of the window; traces grow with it.")
+
+
 class Limits(Strict):
     """When to give up."""
 
@@ -104,6 +122,13 @@ class Limits(Strict):
     request_seconds: PositiveFloat = Field(default=300.0, description="Longest answer, from the send.")
     silence_seconds: PositiveFloat = Field(default=120.0, description="Longest wait between two reads.")
     failed_share: float = Field(default=0.0, ge=0, le=1, description="More failures than this share: exit 4.")
+
+
+def _is_a_prediction(text: str, info: ValidationInfo) -> str:
+    """Refuse what cannot be scored later; where arms or loads are wrong themselves, those complaints come first."""
+    if "arms" in info.data and "loads" in info.data:
+        parse_prediction(text, Names(tuple(info.data["arms"]), [str(load) for load in info.data["loads"]]))
+    return text
 
 
 class Study(Strict):
@@ -128,9 +153,20 @@ class Study(Strict):
     cache: CachePolicy = Field(
         default="salt", description="How a cell is kept cold; 'warm' sends its prompts once before it."
     )
+    profile: ProfileWindow | None = Field(
+        default=None, description="Where kernels spend their time, by the profiler of engines that have one."
+    )
     slo: Slo | None = Field(default=None, description="What a good request is; without it, no goodput.")
+    predictions: tuple[Annotated[str, AfterValidator(_is_a_prediction)], ...] = Field(
+        default=(),
+        description="What you expect, as `w4a16.tpot_median < w8a8.tpot_median at load 1`; scored later.",
+    )
     limits: Limits = Field(default=Limits(), description="How long to wait, and how many failures to bear.")
     output: str = Field(default="runs", description="Folder for run folders.")
+    gpu: str | None = Field(default=None, description="The GPU that `whichbits predict` puts every replica on.")
+    engine_version: str | None = Field(
+        default=None, description="The engine's version that `whichbits predict` supposes; the newest known by default."
+    )
 
     @field_validator("loads")
     @classmethod
@@ -140,6 +176,26 @@ class Study(Strict):
             message = f"{twice[0]} is given twice; `repeats` measures a load again"
             raise ValueError(message)
         return loads
+
+    @field_validator("profile", mode="before")
+    @classmethod
+    def _true_is_the_default_profile(cls, value: Any) -> Any:
+        return {True: {}, False: None}[value] if isinstance(value, bool) else value
+
+    @model_validator(mode="after")
+    def _profiled_loads_are_measured(self) -> Self:
+        for load in (self.profile and self.profile.loads) or ():
+            if load not in self.loads:
+                message = f"profile: {load} is not among the loads"
+                raise ValueError(message)
+        return self
+
+    @property
+    def profiled_loads(self) -> tuple[Load, ...]:
+        """The loads at which each arm is profiled."""
+        if self.profile is None:
+            return ()
+        return self.profile.loads or tuple(dict.fromkeys((self.loads[0], self.loads[-1])))
 
     @model_validator(mode="after")
     def _what_is_up_together_is_not_restarted(self) -> Self:

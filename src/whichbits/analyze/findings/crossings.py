@@ -32,9 +32,8 @@ def crossings(observed: Observed) -> Iterator[Finding]:
                 f"In {name}, {len(noisy)} of {len(compared)} pairs of arms are too noisy to say where which arm "
                 f"leads. More repeats would settle it if estimates stay as they are: {pairs}."
             )
-            yield Finding(
-                "unresolved", "crossover_noisy", text, tuple(pair_and_leads(crossover) for crossover in noisy)
-            )
+            lines = tuple(pair_and_leads(crossover) for crossover in noisy)
+            yield Finding("unresolved", "crossover_noisy", text, lines, "as many more repeats as named for each pair")
 
 
 def without_interval(observed: Observed) -> Iterator[Finding]:
@@ -45,7 +44,7 @@ def without_interval(observed: Observed) -> Iterator[Finding]:
             f"ratio of two arms varies by {SPREAD:.0%} from repeat to repeat. Raise `repeats` before acting on a "
             f"close one."
         )
-        yield Finding("unresolved", "crossings_from_one_repeat", text)
+        yield Finding("unresolved", "crossings_from_one_repeat", text, (), "the same study with `repeats: 3`")
 
 
 def tails(observed: Observed) -> Iterator[Finding]:

@@ -1,11 +1,13 @@
 """What the checks look at, and the words in which they name cells."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
 from whichbits.analyze.books import Difference
-from whichbits.analyze.summary import CellSummary, Crossover, Finding
+from whichbits.analyze.kernels.profile import Profile
+from whichbits.analyze.summary import ArmSummary, CellSummary, Crossover, Finding
 from whichbits.record.schema import Manifest
 
 
@@ -19,6 +21,8 @@ class Observed:
     crossovers_by_capacity: Sequence[Crossover] = ()
     differences: Mapping[int, Sequence[Difference]] = field(default_factory=dict)
     """By cell."""
+    arms: Mapping[str, ArmSummary] = field(default_factory=dict)
+    profiles: Sequence[Profile] = ()
 
     @property
     def done(self) -> list[CellSummary]:
@@ -29,7 +33,7 @@ class Observed:
 Check = Callable[[Observed], Iterator[Finding]]
 
 
-def load_of(cell: CellSummary) -> str:
+def load_of(cell: CellSummary | Profile) -> str:
     """Return the load as people write it: ``c16``, ``10/s``, ``10/s cap 32``."""
     if cell.request_rate is None:
         return f"c{cell.concurrency}"
@@ -48,3 +52,62 @@ def evidence(cells: Sequence[CellSummary]) -> tuple[str, ...]:
     runs = [[n for _, n in run] for _, run in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0])]
     names = [f"{run[0]}" if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
     return (f"cell{'s' if len(numbers) > 1 else ''} {', '.join(names)}",)
+
+
+def of_arm(observed: Observed, arm: str) -> list[CellSummary]:
+    """Return an arm's finished cells, the lowest load first."""
+    mine = [cell for cell in observed.done if cell.arm == arm]
+    return sorted(mine, key=lambda cell: (cell.request_rate or 0.0, cell.concurrency or 0, cell.repeat))
+
+
+def places(cells: Sequence[CellSummary]) -> str:
+    """Name arms and loads in one line, repeats and arms of equal loads together: ``fp16 and w8a8 at c1, c4``."""
+    loads: dict[str, dict[str, None]] = {}
+    for cell in cells:
+        loads.setdefault(cell.arm, {})[load_of(cell)] = None
+    arms: dict[tuple[str, ...], list[str]] = {}
+    for arm, of_one in loads.items():
+        arms.setdefault(tuple(of_one), []).append(arm)
+    return "; ".join(f"{listed(names)} at {', '.join(alike)}" for alike, names in arms.items())
+
+
+def number(value: float) -> str:
+    """Return about three digits: ``0.95``, ``9.87``, ``23.4``, ``1,045``."""
+    size = abs(value)
+    digits = 0 if size >= 99.95 else 1 if size >= 9.995 else 2
+    return f"{value:,.{digits}f}"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return ``a``, ``a and b`` or ``a, b and c``."""
+    *before, last = names
+    return f"{', '.join(before)} and {last}" if before else last
+
+
+MOST_LINES = 6
+"""Of evidence that repeats over cells, so that a reader does not drown; the first line still names all cells."""
+
+
+def each(cells: Sequence[CellSummary], words: Callable[[CellSummary], str]) -> tuple[str, ...]:
+    """Return evidence cell by cell behind a line that names them all."""
+    lines = [f"{place(cell)}: {words(cell)}" for cell in cells[:MOST_LINES]]
+    left = len(cells) - MOST_LINES
+    return (*evidence(cells), *lines, *([f"and {left} more"] if left > 0 else []))
+
+
+def replicas_of(observed: Observed, arm: str) -> int:
+    """Return how many servers an arm has; 1 where the record names none."""
+    record = observed.manifest.arms.get(arm)
+    return max(1, len(record.replicas)) if record is not None else 1
+
+
+def bits(weight_format: str) -> int | None:
+    """Return the width of a format's weights: 16 for ``fp16``, 4 for ``w4a16``."""
+    found = re.match(r"(?:bf|fp)(\d+)$|w(\d+)a", weight_format)
+    return None if found is None else int(found[1] or found[2])
+
+
+def is_narrow(arm: ArmSummary) -> bool:
+    """Say whether the arm's weights have fewer than 16 bits."""
+    width = bits(arm.weight_format)
+    return width is not None and width < 16

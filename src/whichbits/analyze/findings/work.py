@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from whichbits.analyze.findings.observed import Observed, evidence, load_of, place
+from whichbits.analyze.findings.observed import MOST_LINES, Observed, evidence, load_of, place
 from whichbits.analyze.summary import CellSummary, Finding
 
 
@@ -28,13 +28,20 @@ def unequal_work(observed: Observed) -> Iterator[Finding]:
     rounds: dict[tuple[int | None, float | None, int], list[CellSummary]] = {}
     for cell in observed.done:
         rounds.setdefault((cell.concurrency, cell.request_rate, cell.repeat), []).append(cell)
-    for cells in rounds.values():
-        for side in ("prompt_tokens", "output_tokens"):
-            counts = {cell.arm: getattr(cell, side) for cell in cells if getattr(cell, side) is not None}
-            if len(set(counts.values())) > 1:
-                each = ", ".join(f"{arm} {count}" for arm, count in counts.items())
-                text = f"Arms did not do equal work at {load_of(cells[0])}: {side.replace('_', ' ')} were {each}."
-                yield Finding("observed", "unequal_work", text, evidence(cells))
+    unequal = [(cells, words) for cells in rounds.values() for words in _unequal(cells)]
+    if unequal:
+        concerned = {cell.cell: cell for cells, _ in unequal for cell in cells}
+        told = [f"{words} at {load_of(cells[0])}" for cells, words in unequal]
+        more = f"; and {len(told) - MOST_LINES} more" if len(told) > MOST_LINES else ""
+        text = f"Arms did not do equal work: {'; '.join(told[:MOST_LINES])}{more}."
+        yield Finding("observed", "unequal_work", text, evidence(list(concerned.values())))
+
+
+def _unequal(cells: list[CellSummary]) -> Iterator[str]:
+    for side in ("prompt_tokens", "output_tokens"):
+        counts = {cell.arm: getattr(cell, side) for cell in cells if getattr(cell, side) is not None}
+        if len(set(counts.values())) > 1:
+            yield f"{side.replace('_', ' ')} were {', '.join(f'{arm} {count}' for arm, count in counts.items())}"
 
 
 def thin_tails(observed: Observed) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from whichbits.errors import BadInput
 from whichbits.serve.engine import Place
-from whichbits.serve.vllm.interpreter import InstalledVllm
+from whichbits.serve.vllm.interpreter import PROFILER_BY_FLAG, InstalledVllm
 
 _ALWAYS = {
     # /reset_prefix_cache and /server_info exist only in this mode; the server listens on loopback.
@@ -24,11 +24,24 @@ def server_environment(installed: InstalledVllm, place: Place, ours: Mapping[str
     Raises:
         BadInput: ``vllm_gpu_hidden`` if the place has a GPU that our own environment hides.
     """
+    always = _ALWAYS | _profiler(installed, place)
     if place.gpus is None or installed.on_cpu:
-        return dict(_ALWAYS)
+        return always
     # By bus, as nvidia-smi counts: CUDA's own order puts the fastest device first.
     order = {"CUDA_DEVICE_ORDER": ours.get("CUDA_DEVICE_ORDER", "PCI_BUS_ID")}
-    return _ALWAYS | order | {_VISIBLE: ",".join(_devices(place.gpus, ours.get(_VISIBLE)))}
+    return always | order | {_VISIBLE: ",".join(_devices(place.gpus, ours.get(_VISIBLE)))}
+
+
+def _profiler(installed: InstalledVllm, place: Place) -> dict[str, str]:
+    if place.trace_folder is None or installed.release >= PROFILER_BY_FLAG:
+        return {}
+    return {
+        "VLLM_TORCH_PROFILER_DIR": str(place.trace_folder),
+        "VLLM_TORCH_PROFILER_WITH_STACK": "0",
+        "VLLM_TORCH_PROFILER_DISABLE_ASYNC_LLM": "1",
+        # Writing a trace takes longer than older engines let a call take, in milliseconds.
+        "VLLM_RPC_TIMEOUT": "1800000",
+    }
 
 
 def _devices(gpus: tuple[int, ...], visible: str | None) -> list[str]:

@@ -1,10 +1,11 @@
 """A study's settings as flags of vLLM's server, in the spelling of the version at hand."""
 
+import json
 from collections.abc import Iterator, Mapping
 
 from whichbits.errors import BadInput
 from whichbits.serve.engine import Place
-from whichbits.serve.vllm.interpreter import InstalledVllm, Release
+from whichbits.serve.vllm.interpreter import PROFILER_BY_FLAG, InstalledVllm, Release
 from whichbits.study.arm import Arm
 
 Value = str | int | float | bool
@@ -32,13 +33,13 @@ def server_flags(arm: Arm, installed: InstalledVllm, place: Place) -> tuple[str,
     Raises:
         BadInput: ``vllm_option`` if an option says again what a setting or whichbits itself says.
     """
-    _check(arm)
+    check_options(arm)
     settings = arm.settings()
     if (share := shared_memory(arm, installed, place)) is not None:
         settings["gpu_memory_utilization"] = share
     flags = [word for name, value in settings.items() for word in _setting(name, value, installed.release)]
     flags += [word for name, value in arm.options.items() for word in _option(_plain(name), value)]
-    return (*flags, *_quiet(arm, installed.release))
+    return (*flags, *_quiet(arm, installed.release), *_profiler(arm, installed.release, place))
 
 
 def shared_memory(arm: Arm, installed: InstalledVllm, place: Place) -> float | None:
@@ -76,7 +77,28 @@ def _quiet(arm: Arm, release: Release) -> Iterator[str]:
         yield "--disable-uvicorn-access-log"
 
 
-def _check(arm: Arm) -> None:
+def _profiler(arm: Arm, release: Release, place: Place) -> Iterator[str]:
+    """Have a profiler wait to be switched on: of the workers only, and without Python's stacks, which cost most."""
+    if place.trace_folder is None or release < PROFILER_BY_FLAG:
+        return
+    for option in arm.options:
+        if _plain(option).startswith("profiler_config"):
+            raise _clash(option, "the study's `profile` says it already")
+    config = {
+        "profiler": "torch",
+        "torch_profiler_dir": str(place.trace_folder),
+        "torch_profiler_with_stack": False,
+        "ignore_frontend": True,
+    }
+    yield from ("--profiler-config", json.dumps(config))
+
+
+def check_options(arm: Arm) -> None:
+    """Refuse options that say again what a setting or whichbits itself says, or that hold a secret.
+
+    Raises:
+        BadInput: ``vllm_option``.
+    """
     for option in arm.options:
         name = _plain(option)
         if name in _OURS:

@@ -26,6 +26,8 @@ _RELEASE = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?")
 _OLDEST = (0, 4, 0)
 
 Release = tuple[int, int, int]
+PROFILER_BY_FLAG: Release = (0, 15, 0)
+"""From this release on a flag sets the profiler up; before, variables of the environment do."""
 LATEST: Release = (sys.maxsize, 0, 0)
 """Stands for a build from source whose version says nothing."""
 

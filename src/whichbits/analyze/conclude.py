@@ -1,0 +1,86 @@
+"""From cells and arms to what follows: rooflines, crossings, findings, predictions and the answer.
+
+Nothing here looks at requests, so that another tool's table of results is concluded from as a run is.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from whichbits.analyze.answer import Compared, answer
+from whichbits.analyze.books import Difference
+from whichbits.analyze.crossover import crossovers, crossovers_by_capacity
+from whichbits.analyze.findings import Observed, findings
+from whichbits.analyze.kernels.profile import Profile
+from whichbits.analyze.limits import arm_capacity, cell_roofline
+from whichbits.analyze.load_curves import load_unit
+from whichbits.analyze.pairing import Resampled
+from whichbits.analyze.predicted_crossover import predicted_crossovers
+from whichbits.analyze.predictions import Measured, scored_predictions
+from whichbits.analyze.recommend import recommendations
+from whichbits.analyze.slo import slo_capacities
+from whichbits.analyze.summary import ArmSummary, CellSummary, Summary
+from whichbits.record.schema import Manifest
+
+SUMMARY_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """All that conclusions are drawn from; ``differences`` are the books' by cell."""
+
+    manifest: Manifest
+    run: str
+    arms: Mapping[str, ArmSummary]
+    cells: Sequence[CellSummary]
+    resampled: Resampled = field(default_factory=dict)
+    differences: Mapping[int, Sequence[Difference]] = field(default_factory=dict)
+    profiles: tuple[Profile, ...] = ()
+    interrupted: bool = False
+
+
+def conclude(inputs: Inputs) -> Summary:
+    """Return the whole summary.
+
+    Raises:
+        BadInput: the run's predictions cannot be read.
+    """
+    cells = _under_rooflines(inputs)
+    known = {name: _with_capacity(arm, cells, inputs.manifest) for name, arm in inputs.arms.items()}
+    names = tuple(inputs.manifest.arms) or tuple(dict.fromkeys(cell.arm for cell in cells))
+    predicted = inputs.manifest.source == "predicted"
+    compared = (predicted_crossovers if predicted else crossovers)(cells, names, inputs.resampled)
+    by_capacity = crossovers_by_capacity(cells, names, inputs.resampled)
+    seen = Observed(inputs.manifest, cells, compared, by_capacity, inputs.differences, known, inputs.profiles)
+    found = findings(seen)
+    held = slo_capacities(cells, names)
+    return Summary(
+        schema_version=SUMMARY_VERSION,
+        source=inputs.manifest.source,
+        study=inputs.manifest.name,
+        run=inputs.run,
+        interrupted=inputs.interrupted,
+        load_unit=load_unit(cells),
+        arms=known,
+        cells=cells,
+        crossovers=compared,
+        findings=found,
+        predictions=scored_predictions(inputs.manifest.study, Measured(cells, compared)),
+        recommendation=recommendations(cells, names, compared),
+        crossovers_by_capacity=by_capacity,
+        slo_capacities=held,
+        profiles=inputs.profiles,
+        answer=answer(Compared(inputs.manifest, known, cells, compared, found, held)),
+    )
+
+
+def _under_rooflines(inputs: Inputs) -> tuple[CellSummary, ...]:
+    return tuple(
+        replace(cell, roofline=cell_roofline(cell, inputs.arms[cell.arm], inputs.manifest))
+        if cell.arm in inputs.arms
+        else cell
+        for cell in inputs.cells
+    )
+
+
+def _with_capacity(arm: ArmSummary, cells: Sequence[CellSummary], manifest: Manifest) -> ArmSummary:
+    return replace(arm, capacity=arm_capacity(arm, [cell for cell in cells if cell.arm == arm.arm], manifest))

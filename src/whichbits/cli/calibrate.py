@@ -1,0 +1,95 @@
+"""``whichbits calibrate``: fit the predictor to a run that was measured."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.console import Console
+from rich.table import Table
+
+from whichbits.analyze.load_curves import value_of, why_unusable
+from whichbits.analyze.summarize import summarize
+from whichbits.analyze.summary import CellSummary, Metric, Summary
+from whichbits.errors import BadInput
+from whichbits.predict.calibrate import Calibration, Observation, calibrate
+from whichbits.predict.calibration_file import write_calibration
+from whichbits.predict.constants import default_constants
+from whichbits.predict.deployment import Deployment
+from whichbits.predict.run import question_of
+from whichbits.record.run import Run
+from whichbits.record.schema import Manifest
+from whichbits.study.model import Study
+
+_FITTED: tuple[Metric, ...] = ("tpot_ms.p50", "ttft_ms.p50", "output_tokens_per_s")
+
+
+def calibrate_run(
+    run: Path,
+    *,
+    gpu: str | None = None,
+    output: Annotated[Path, Parameter(name=["--output", "-o"])] = Path("calibration.json"),
+) -> int:
+    """Fit the constants that a measured run's arms rest on, and say how well they then predict it.
+
+    Args:
+        run: A run folder, as `whichbits run` makes them.
+        gpu: The GPU that it ran on, where neither its logs nor its study say so.
+        output: Where the fitted constants go; `whichbits predict --calibration` reads them.
+    """
+    loaded = Run.load(run)
+    observations = list(_observations(loaded.manifest, summarize(loaded), gpu))
+    found = calibrate(observations, default_constants())
+    write_calibration(output, found.constants)
+    _show(found, output, Console(stderr=True))
+    return 0
+
+
+def _observations(manifest: Manifest, summary: Summary, gpu: str | None) -> Iterator[Observation]:
+    study = Study.model_validate(manifest.study)
+    recorded = {cell.cell: cell for cell in manifest.cells}
+    for cell in summary.cells:
+        if why_unusable(cell) is None:
+            deployment = _deployment(study, summary, cell, gpu)
+            name = f"{cell.arm} at {cell.concurrency or cell.request_rate}"
+            yield Observation(name, deployment, question_of(study, recorded[cell.cell]), _measured(cell))
+
+
+def _measured(cell: CellSummary) -> dict[str, float]:
+    found = {metric: value_of(cell, metric) for metric in _FITTED}
+    return {metric: value for metric, value in found.items() if value}
+
+
+def _deployment(study: Study, summary: Summary, cell: CellSummary, gpu: str | None) -> Deployment:
+    """Put the arm where it ran, with the KV cache that its engine reported."""
+    told = summary.arms[cell.arm]
+    device = gpu or told.facts.get("device_name") or study.gpu
+    if not isinstance(device, str):
+        raise BadInput(
+            "no_gpu_named",
+            f"nothing says which GPU {cell.arm} ran on",
+            why="its log does not name it, and the study has no `gpu`",
+            fix="give --gpu",
+        )
+    arm = study.arms[cell.arm]
+    if told.kv_cache_tokens:
+        blocks = told.kv_cache_tokens // (arm.block_size or 16)
+        arm = arm.model_copy(update={"options": arm.options | {"num_gpu_blocks_override": blocks}})
+    return Deployment.of(arm, device, told.engine_version or study.engine_version)
+
+
+def _show(found: Calibration, output: Path, console: Console) -> None:
+    table = Table("cell", "quantity", "measured", "off before", "off after", title="Predicted against measured")
+    for each in found.residuals:
+        table.add_row(
+            each.name, each.quantity, f"{each.measured:.4g}", f"{each.before - 1:+.0%}", f"{each.after - 1:+.0%}"
+        )
+    console.print(table)
+    for name, factor in found.factors.items():
+        if abs(factor - 1) >= 0.01:
+            console.print(f"  {name} x {factor:.2f}", highlight=False)
+    console.print(
+        f"Root mean square error {found.spread(after=False):.1%} before, {found.spread(after=True):.1%} after. "
+        f"Wrote {output}",
+        highlight=False,
+    )

@@ -1,0 +1,74 @@
+"""``whichbits predict``: play a study in virtual time and report it like a measured one."""
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.console import Console
+
+from whichbits.conduct.host import host_facts, tool_versions
+from whichbits.conduct.order import visits
+from whichbits.conduct.secrets import recordable
+from whichbits.errors import ServerNotReady
+from whichbits.predict.calibration_file import read_calibration
+from whichbits.predict.constants import default_constants
+from whichbits.predict.run import DRAWS, Assumed, predict_study, refuse_impossible
+from whichbits.record.schema import SCHEMA_VERSION, Manifest
+from whichbits.record.writer import RunWriter
+from whichbits.report.error import print_error
+from whichbits.report.rebuild import rebuild_reports
+from whichbits.study.model import Study
+from whichbits.study.read import read_study
+
+
+def predict(
+    study: Path,
+    *,
+    gpu: str | None = None,
+    engine_version: str | None = None,
+    calibration: Path | None = None,
+    draws: int = DRAWS,
+    output: Path | None = None,
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> int:
+    """Play a study in virtual time on a GPU that need not be here, and report it like a measured run.
+
+    Args:
+        study: A study file.
+        gpu: The GPU of every replica; the study's own is used where this is not given.
+        engine_version: The engine's version, as 0.25.1; the study's own is used where this is not given.
+        calibration: What `whichbits calibrate` wrote: constants that were fitted to a run.
+        draws: Plays behind each interval; 0 gives none, in less time.
+        output: Folder for run folders; the study's own is used where this is not given.
+        json: Print summary.json on stdout, everything else on stderr.
+    """
+    asked = _asked(read_study(study), gpu, engine_version)
+    constants = default_constants() if calibration is None else read_calibration(calibration)
+    refuse_impossible(asked, constants)
+    cells = tuple(cell for visit in visits(asked) for cell in visit.cells)
+    writer = RunWriter.create(output or Path(asked.output), _manifest(asked))
+    refused = predict_study(asked, cells, writer, Assumed(constants, draws, asked.seed))
+    rebuild_reports(writer.folder, json_to_stdout=json)
+    for error in refused:
+        print_error(error, Console(stderr=True))
+    return ServerNotReady.exit_code if refused else 0
+
+
+def _asked(study: Study, gpu: str | None, engine_version: str | None) -> Study:
+    given = {"gpu": gpu, "engine_version": engine_version}
+    return study.model_copy(update={key: value for key, value in given.items() if value is not None})
+
+
+def _manifest(study: Study) -> Manifest:
+    return Manifest(
+        schema_version=SCHEMA_VERSION,
+        source="predicted",
+        name=study.name,
+        study=recordable(study),
+        created=datetime.now(UTC).astimezone().isoformat(timespec="seconds"),
+        origin_unix_ns=time.time_ns(),
+        host=host_facts(),
+        tools=tool_versions(),
+    )

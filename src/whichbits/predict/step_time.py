@@ -1,0 +1,202 @@
+"""How long a step takes on a GPU, term by term: products, attention, small kernels, launches, the host.
+
+A product of M tokens with a matrix takes ``fixed + (bytes^p + math^p)^(1/p)``: a fixed time that every kernel needs to
+start and to drain, then reading the weights and multiplying, which overlap but not perfectly. AIConfigurator's tables
+for A100, L40S, H100, H200 and RTX PRO 6000 show why: over formats, what a product takes longer than its bytes at the
+asymptotic bandwidth is the same few microseconds, so that "efficiency" falls as weights shrink though the kernel is no
+worse.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from whichbits.predict.constants import Constants
+from whichbits.predict.deployment import Deployment
+from whichbits.predict.pace import Pace
+from whichbits.traffic.draws import Floats
+
+_US = 1e-6
+_OVERLAP = 2.5
+"""The p above: 2.5 lies between AIConfigurator's L40S (2) and H100 (4) around the ridge."""
+_LAUNCH_OVERLAP = 4
+"""Without graphs the host launches every kernel itself, mostly while the GPU works: the longer of the two decides."""
+_SAMPLER_BYTES = 12
+"""Bytes a logit is read and written: cast to 32 bits, arg max or softmax."""
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Products of one shape in one step: ``count`` of them, each with bytes to read and weights to multiply."""
+
+    count: float
+    stored_bytes: float
+    parameters: float
+    inputs: int
+    quantised: bool
+
+
+def pace_of(deployment: Deployment, constants: Constants) -> Pace:
+    """Return the tables of a replica: every batch up to ``max_num_seqs``, every step up to the token budget."""
+    steps = _Steps(deployment, constants)
+    sequences, budget = deployment.max_num_seqs, deployment.max_num_batched_tokens
+    batch = np.arange(sequences + 1, dtype=np.float64)
+    tokens = np.arange(budget + sequences + 1, dtype=np.float64)
+    head = steps.head(batch)
+    padded = batch if deployment.eager else _graph_size(batch)
+    scale = constants["model.step"]
+    prefill = scale * constants["model.prefill"]
+    host = constants["host.slowness"] * _US
+    return Pace(
+        decode=(scale * (steps.body(padded) + head)).tolist(),
+        mixed=(prefill * steps.body(tokens)).tolist(),
+        head=(scale * head).tolist(),
+        per_kv_token=scale * steps.per_kv_token,
+        per_attended_pair=prefill * steps.per_attended_pair,
+        per_prefill_kv_token=scale * steps.per_kv_token,
+        request_in=max(constants["front.request_us"] - constants["front.turn_us"], 0.0) * host,
+        request_turn=constants["front.turn_us"] * host,
+        token_turn=constants["front.token_us"] * host,
+        token_out=constants["front.out_us"] * host,
+    )
+
+
+class _Steps:
+    """The terms of one deployment under one set of constants; arrays in, seconds out."""
+
+    def __init__(self, deployment: Deployment, constants: Constants) -> None:
+        self._it, self._constants = deployment, constants
+        device, architecture = deployment.device, deployment.architecture
+        self._bandwidth = device.bandwidth_gb_s * 1e9
+        self._power = constants.get(f"power.{device.name}", 1.0)
+        self._fixed = constants[f"gemm.{architecture}.fixed_us"] * _US
+        self._host = constants["host.slowness"] * _US
+        self._memory = constants[f"gemm.{architecture}.memory"]
+
+    @property
+    def per_kv_token(self) -> float:
+        """Seconds that a token in the KV cache costs each step."""
+        return self._it.kv_bytes_per_token / (self._bandwidth * self._constants["attention.decode_memory"])
+
+    @property
+    def per_attended_pair(self) -> float:
+        """Seconds of prefill that one new token costs for each token it looks at."""
+        hopper = "_hopper" if self._it.architecture == "hopper" else ""
+        reached = self._constants[f"attention.prefill_math{hopper}"] * self._peak("16") * self._power
+        return self._it.checkpoint.attention_flops_per_context_token / self._it.gpus / reached
+
+    def body(self, tokens: Floats) -> Floats:
+        """Return the time of all layers and of the host for a step of ``tokens``."""
+        products = sum((self._product(matrix, tokens) for matrix in _matrices(self._it)), np.zeros_like(tokens))
+        on_gpu: Floats = products + self._small_kernels(tokens) + self._all_reduce(tokens)
+        if not self._it.eager:
+            return on_gpu + self._host_step()
+        launches = self._it.checkpoint.layers * self._constants["layer.eager_us"] * self._host
+        waiting: Floats = (on_gpu**_LAUNCH_OVERLAP + launches**_LAUNCH_OVERLAP) ** (1 / _LAUNCH_OVERLAP)
+        return waiting + self._host_step()
+
+    def head(self, sampled: Floats) -> Floats:
+        """Return the time of the last projection, the sampler and the host's part for each request."""
+        checkpoint, gpus = self._it.checkpoint, self._it.gpus
+        projection = Matrix(1, 2 * checkpoint.lm_head_parameters / gpus, checkpoint.lm_head_parameters / gpus, 0, False)
+        logits = sampled * checkpoint.vocabulary * _SAMPLER_BYTES / (self._bandwidth * self._memory)
+        host = sampled * self._constants[f"host.{self._it.version.generation}.request_us"] * self._host
+        seconds: Floats = np.where(sampled > 0, self._product(projection, sampled) + logits, 0.0) + host
+        return seconds
+
+    def _product(self, matrix: Matrix, tokens: Floats) -> Floats:
+        kernel = self._it.kernel if matrix.quantised else None
+        family = "dense" if kernel is None else kernel.family
+        table = f"kernel.{family}.{self._it.architecture}"
+        read = matrix.stored_bytes / (self._bandwidth * self._memory * self._constants[f"{table}.memory"])
+        peak = self._peak("16" if kernel is None else kernel.operands)
+        multiply = 2 * matrix.parameters * tokens / (peak * self._constants[f"{table}.math"] * self._power)
+        quantise = np.zeros_like(tokens)
+        if kernel is not None and kernel.operands != "16":
+            moved = 3 * matrix.inputs * tokens / (self._bandwidth * self._constants["layer.small_memory"])
+            quantise = self._constants["layer.quantise_us"] * _US + moved
+        overlapped = (read**_OVERLAP + multiply**_OVERLAP) ** (1 / _OVERLAP)
+        filled = 1.0 if kernel is not None else min(1.0, 0.5 + 0.5 * read / (self._constants["gemm.ramp_us"] * _US))
+        seconds: Floats = matrix.count * (filled * self._fixed + overlapped + quantise)
+        return seconds
+
+    def _small_kernels(self, tokens: Floats) -> Floats:
+        """Norms with residuals, rotary embedding, activation: bytes of 16-bit values in and out."""
+        checkpoint = self._it.checkpoint
+        attention = (checkpoint.heads + 2 * checkpoint.kv_heads) * checkpoint.head_dim
+        width = 16 * checkpoint.hidden + 8 * attention + 6 * _active_intermediate(self._it)
+        moved = checkpoint.layers * width * tokens / self._it.gpus
+        fixed = self._constants["layer.fixed_us"]
+        if self._it.version.generation == "v0":
+            fixed = self._constants["layer.old_engine_us"]
+        return moved / (self._bandwidth * self._constants["layer.small_memory"]) + checkpoint.layers * fixed * _US
+
+    def _all_reduce(self, tokens: Floats) -> Floats:
+        """Two all-reduces a layer: 12 us and the bytes at a tenth of the memory's speed; a guess, as no row has TP."""
+        if self._it.gpus == 1:
+            return np.zeros_like(tokens)
+        moved = 2 * self._it.checkpoint.hidden * 2 * tokens
+        return self._it.checkpoint.layers * (2 * 12 * _US + moved / (0.1 * self._bandwidth))
+
+    def _host_step(self) -> float:
+        return self._constants[f"host.{self._it.version.generation}.step_us"] * self._host
+
+    def _peak(self, operands: str) -> float:
+        """Return FLOP/s of one GPU; one without BF16 units computes in FP16."""
+        device = self._it.device
+        names = ("bf16", "fp16") if operands == "16" else (operands, "fp16")
+        return 1e12 * next(peak for name in names if (peak := device.peak_tflops(name)) is not None)
+
+
+def _matrices(deployment: Deployment) -> list[Matrix]:
+    """Return a step's products by shape: queries, keys and values as one, gate and up as one, as engines fuse them.
+
+    Of a mixture of experts every token meets ``experts_per_token``; a step reads those that any of its tokens met,
+    which is taken as all of them.
+    """
+    merged: dict[str, Matrix] = {}
+    for linear in deployment.checkpoint.linears:
+        name = _fused(linear.module)
+        share = _expert_share(deployment) if linear.expert else 1.0
+        known = merged.get(name, Matrix(1, 0, 0, linear.inputs, linear.bits < 16))
+        merged[name] = Matrix(
+            1,
+            known.stored_bytes + linear.stored_bytes / deployment.gpus,
+            known.parameters + share * linear.parameters / deployment.gpus,
+            linear.inputs,
+            linear.bits < 16,
+        )
+    alike: dict[tuple[float, ...], Matrix] = {}
+    for matrix in merged.values():
+        key = (matrix.stored_bytes, matrix.parameters, matrix.inputs, matrix.quantised)
+        count = alike[key].count + 1 if key in alike else 1
+        alike[key] = Matrix(count, matrix.stored_bytes, matrix.parameters, matrix.inputs, matrix.quantised)
+    return list(alike.values())
+
+
+def _fused(module: str) -> str:
+    """Return the name of the product that a layer is part of; experts of a layer go through one kernel each way."""
+    parent, _, own = module.rpartition(".")
+    parent = parent.partition(".experts.")[0]
+    fused = {"q_proj": "qkv", "k_proj": "qkv", "v_proj": "qkv", "gate_proj": "gate_up", "up_proj": "gate_up"}
+    return f"{parent}.{fused.get(own, own)}"
+
+
+def _expert_share(deployment: Deployment) -> float:
+    checkpoint = deployment.checkpoint
+    return (checkpoint.experts_per_token or 1) / (checkpoint.experts or 1)
+
+
+def _active_intermediate(deployment: Deployment) -> float:
+    """Return the width between gate and down that a token passes, over all its experts."""
+    checkpoint = deployment.checkpoint
+    down = [linear.inputs for linear in checkpoint.linears if linear.module.endswith("down_proj")]
+    share = _expert_share(deployment) if checkpoint.experts else 1.0
+    return share * sum(down) / checkpoint.layers if down else 4.0 * checkpoint.hidden
+
+
+def _graph_size(batch: Floats) -> Floats:
+    """Return the captured batch that a decode step is padded to: 1, 2, 4, then multiples of 8 up to 512."""
+    eights = np.ceil(batch / 8) * 8
+    small = np.select([batch <= 0, batch <= 1, batch <= 2, batch <= 4], [0.0, 1.0, 2.0, 4.0], eights)
+    return np.where(batch > 512, batch, small)

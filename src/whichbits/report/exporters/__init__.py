@@ -1,0 +1,1 @@
+"""A run's results in other tools' formats: a file a cell."""

@@ -1,0 +1,47 @@
+"""Predictions of a study with what became of them, in every report."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from rich.table import Table
+from rich.text import Text
+
+from whichbits.analyze.summary import Summary
+from whichbits.report.wording import MISSING, plain
+
+MARKS = {"true": "✅", "false": "❌", "undecided": "?", None: MISSING}
+LEGEND = f"✅ true, ❌ false, ? an interval covers both, {MISSING} a value is not known"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One prediction as reports show it."""
+
+    mark: str
+    text: str
+    measured: str
+
+
+def rows(summary: Summary) -> tuple[Row, ...]:
+    """Return the predictions in the study's order."""
+    return tuple(Row(MARKS[each.verdict], each.text, each.measured) for each in summary.predictions)
+
+
+def terminal(summary: Summary) -> Table:
+    """Return the predictions as a table for the terminal, the numbers below each."""
+    table = Table.grid(padding=(0, 1))
+    for row in rows(summary):
+        words = Text(plain(row.text))
+        words.append(f"\n{plain(row.measured)}", style="dim")
+        table.add_row(row.mark, words)
+    return table
+
+
+def markdown(summary: Summary, escaped: Callable[[str], str]) -> Iterable[str]:
+    """Return the predictions as a section of Markdown; nothing if there are none."""
+    if summary.predictions:
+        yield "## Predictions"
+        lines = ["| | predicted | measured |", "| --- | --- | --- |"]
+        lines += [f"| {row.mark} | {escaped(row.text)} | {escaped(row.measured)} |" for row in rows(summary)]
+        yield "\n".join(lines)
+        yield f"{LEGEND}."
