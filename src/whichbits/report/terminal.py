@@ -68,11 +68,12 @@ def _trimmed(line: list[Segment]) -> list[Segment]:
 
 def _sections(summary: Summary, manifest: Manifest, folder: str) -> Iterator[RenderableType]:
     yield _title(summary, manifest, folder)
-    if summary.recommendation:
-        loads = f"{LOAD_NAMES[summary.load_unit]}, measured at {loads_text(summary)}"
-        yield _section("Answer", loads, _answer(summary))
     if summary.answer is not None:
-        yield _section("By regime", "", *regimes.terminal(summary))
+        yield _section("Answer", "", *regimes.terminal(summary))
+    if summary.recommendation:
+        title = "Answer" if summary.answer is None else "By metric"
+        loads = f"{LOAD_NAMES[summary.load_unit]}, measured at {loads_text(summary)}"
+        yield _section(title, loads, _answer(summary))
     if summary.predictions:
         yield _section("Predictions", "", predictions.terminal(summary))
     yield _section(f"Cells by {LOAD_NAMES[summary.load_unit]}", cap_text(summary), cell_table(summary), legend(summary))

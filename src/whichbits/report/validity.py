@@ -22,8 +22,9 @@ def doubts(entry: Recommendation, summary: Summary) -> tuple[str, ...]:
     noisy = judged.count("noisy")
     pairs = f"{noisy} of {len(judged)} pairs too noisy" if len(judged) > 1 else "too noisy"
     alone = any(crossover.spread_assumed for crossover in summary.crossovers if crossover.metric == entry.metric)
+    said = "not told apart" in entry.text
     return (
-        *([pairs] if noisy else []),
+        *([pairs] if noisy and not said else []),
         *(["few samples"] if _is_thin(entry, summary) else []),
         *(["one repeat"] if alone else []),
     )

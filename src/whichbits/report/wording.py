@@ -82,10 +82,15 @@ def load_of(cell: CellSummary, load_unit: str) -> float | None:
 
 def load_text(cell: CellSummary | Cell) -> str:
     """Return the load as studies write it: ``c16``, ``10/s``, ``10/s cap 32``."""
-    if cell.request_rate is None:
-        return f"c{count(cell.concurrency)}"
-    cap = "" if cell.concurrency is None else f" cap {cell.concurrency}"
-    return f"{cell.request_rate:g}/s{cap}"
+    return rate_text(cell.request_rate, cell.concurrency)
+
+
+def rate_text(request_rate: float | None, concurrency: int | None) -> str:
+    """Return the same of a rate and a concurrency."""
+    if request_rate is None:
+        return f"c{count(concurrency)}"
+    cap = "" if concurrency is None else f" cap {concurrency}"
+    return f"{request_rate:g}/s{cap}"
 
 
 def crossing_text(crossing: Crossing) -> str:
