@@ -37,7 +37,12 @@ class Answer:
 def answers(summary: Summary) -> tuple[Answer, ...]:
     """Return an answer for each metric that there is one for."""
     return tuple(
-        Answer(name_of(entry.metric), answer_text(entry), _segments(entry, summary), doubts(entry, summary))
+        Answer(
+            name_of(entry.metric),
+            answer_text(entry),
+            _segments(entry, summary),
+            doubts(entry, summary, beside_text=False),
+        )
         for entry in summary.recommendation
     )
 

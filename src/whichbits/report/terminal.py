@@ -103,7 +103,7 @@ def _answer(summary: Summary) -> Table:
     table = Table.grid(padding=(0, 2))
     for entry in summary.recommendation:
         words = Text(plain(answer_text(entry)), style="bold")
-        if doubted := doubts(entry, summary):
+        if doubted := doubts(entry, summary, beside_text=True):
             words.append(f"  ({'; '.join(doubted)})", style="dim not bold")
         table.add_row(name_of(entry.metric), words)
     return table

@@ -16,13 +16,13 @@ def answer_text(entry: Recommendation) -> str:
     return _UNIT.sub("", _SCOPE.sub("", claim(entry)))
 
 
-def doubts(entry: Recommendation, summary: Summary) -> tuple[str, ...]:
-    """Return what makes an answer less than sure, in a few words each."""
+def doubts(entry: Recommendation, summary: Summary, *, beside_text: bool) -> tuple[str, ...]:
+    """Return what makes an answer less than sure, in a few words each; ``beside_text`` leaves out what it says."""
     judged = [crossover.verdict for crossover in summary.crossovers if crossover.metric == entry.metric]
     noisy = judged.count("noisy")
     pairs = f"{noisy} of {len(judged)} pairs too noisy" if len(judged) > 1 else "too noisy"
     alone = any(crossover.spread_assumed for crossover in summary.crossovers if crossover.metric == entry.metric)
-    said = "not told apart" in entry.text
+    said = beside_text and "not told apart" in entry.text
     return (
         *([pairs] if noisy and not said else []),
         *(["few samples"] if _is_thin(entry, summary) else []),
