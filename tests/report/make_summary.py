@@ -5,7 +5,10 @@ from dataclasses import replace
 from itertools import combinations, pairwise
 
 from whichbits.analyze.capacity import Capacity
+from whichbits.analyze.cold_start import ColdStart
 from whichbits.analyze.itl_modes import ItlMode, ItlModes
+from whichbits.analyze.kernels.kernel_time import Gaps, KernelTime, KindTime
+from whichbits.analyze.kernels.profile import Profile
 from whichbits.analyze.prefill_steps import PrefillSteps
 from whichbits.analyze.roofline import Accounting, Roofline, StepSplit
 from whichbits.analyze.summary import (
@@ -19,12 +22,14 @@ from whichbits.analyze.summary import (
     EngineTimes,
     Estimate,
     Finding,
+    LatencySplit,
     Metric,
     Recommendation,
     ReplicaSummary,
     SloCapacity,
     Summary,
 )
+from whichbits.analyze.telemetry import GpuTelemetry
 from whichbits.record.schema import ArmRecord, Cell, ClientHealth, Fact, Manifest, ReplicaRecord
 from whichbits.report.measures import MEASURES
 
@@ -43,6 +48,35 @@ TTFT_MS = {
     "w4a16": (83.5, 322.0, 1180.0, 2410.0),
     "w4a8": (52.3, 139.0, 690.0, 1420.0),
 }
+START = ColdStart("0", None, 1.4, 1.6, 24.8, 3.0, 40.5, 52.0, 9.9)
+KERNELS = KernelTime(
+    basis="kernels",
+    devices=1,
+    device_names=("GPU",),
+    engine_version=None,
+    window_ms=480.0,
+    busy_ms=432.0,
+    overlap_ms=0.0,
+    kinds=(KindTime("gemm", 336.0, 0.7, 900, ()), KindTime("attention", 96.0, 0.2, 300, ())),
+    gaps=Gaps(40, 48.0, 0.1, 20.0, 3.0),
+    host=None,
+)
+GPU = GpuTelemetry(
+    gpus=1,
+    samples=20,
+    mean_power_w=400.0,
+    max_power_w=500.0,
+    power_limit_w=700.0,
+    energy_j=960.0,
+    mean_sm_clock_mhz=1755.0,
+    sm_clock_share=0.9,
+    mean_memory_clock_mhz=None,
+    max_temperature_c=61.0,
+    max_memory_used_bytes=None,
+    mean_utilisation=0.8,
+    throttled_s={},
+    throttled_share=0.0,
+)
 UNKNOWN = Estimate(None, None, None)
 EMPTY = Distribution(0, None, None, None, None)
 METRICS: tuple[Metric, ...] = ("tpot_ms.p50", "tpot_ms.p99", "ttft_ms.p50", "output_tokens_per_s")
@@ -73,7 +107,8 @@ def explained(summary: Summary) -> Summary:
     """Return the summary with what engines and checkpoints tell: times, levels, rooflines, rooms, two replicas."""
     return replace(
         summary,
-        arms={name: replace(arm, capacity=_room()) for name, arm in summary.arms.items()},
+        arms={name: replace(arm, capacity=_room(), cold_start=START) for name, arm in summary.arms.items()},
+        profiles=tuple(Profile(arm, 4, None, "0", 0.5, (), KERNELS) for arm in summary.arms),
         cells=tuple(_explained(cell) for cell in summary.cells),
         slo_capacities=tuple(SloCapacity(arm, 0.99, 17.2, 15.0, None, beyond=False) for arm in summary.arms),
     )
@@ -128,6 +163,8 @@ def _explained(cell: CellSummary) -> CellSummary:
         replicas=halves,
         itl_modes=ItlModes(3000, (ItlMode(0.9, 20.0, 0.1), ItlMode(0.1, 120.0, 0.1)), 60.0, 0.4),
         prefill_steps=PrefillSteps(3000, 0.12, 118.0, 20.0),
+        gpu=GPU,
+        latency_split=LatencySplit(0.1, 2.0 * load, 18.0, 31 * step_ms, 5.5, 0.1),
         roofline=Roofline(
             device="Xeon",
             number_type="fp32",
@@ -185,6 +222,7 @@ def renamed(summary: Summary, old: str, new: str) -> Summary:
             for entry in summary.recommendation
         ),
         slo_capacities=tuple(replace(entry, arm=name(entry.arm)) for entry in summary.slo_capacities),
+        profiles=tuple(replace(entry, arm=name(entry.arm)) for entry in summary.profiles),
     )
 
 

@@ -103,11 +103,11 @@ def test_headings_lead_from_the_answer_to_how_to_reproduce_it(page: Page) -> Non
 
     assert sections == [
         "The answer",
-        "Findings",
         "Curves over load",
         "Every arm and load",
         "Where arms trade places",
         "Why",
+        "Findings",
         "The arms",
         "Books and client",
         "Provenance",

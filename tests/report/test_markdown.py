@@ -18,7 +18,7 @@ def test_every_row_of_a_table_has_as_many_columns_as_its_heading(name: str) -> N
     page = markdown(renamed(explained(make_summary()), "fp16", name), make_manifest())["report.md"].decode()
 
     tables = [block.splitlines() for block in page.split("\n\n") if block.startswith("|")]
-    assert len(tables) == 15
+    assert len(tables) == 18
     for table in tables:
         assert {len(re.findall(r"(?<!\\)\|", row)) for row in table} == {len(re.findall(r"\|", table[1]))}
         assert re.fullmatch(r"\|( -{3}:? \|)+", table[1])

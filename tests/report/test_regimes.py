@@ -45,16 +45,16 @@ def test_each_regime_names_its_arm_or_none_and_why(answered: list[str], kind: in
     assert "w4a8: median TPOT" not in page
 
 
+def test_the_terminal_says_where_the_answers_scope_is_told(answered: list[str]) -> None:
+    assert "What it holds for, what would flip it, what is not known: see report.html." in answered[0]
+
+
 @pytest.mark.parametrize("kind", [1, 2], ids=["markdown", "html"])
 def test_the_answers_scope_stands_below_it(answered: list[str], kind: int) -> None:
     page = answered[kind]
 
     for words in ("hardware: not known", "model: smollm2", "one activation type for all arms", "what fewer bits cost"):
         assert words in page
-
-
-def test_the_terminal_says_where_the_scope_is_told(answered: list[str]) -> None:
-    assert "what would flip it and what is not known: report.html" in answered[0]
 
 
 def test_without_an_answer_there_is_no_such_table() -> None:

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from whichbits.analyze.summary import Recommendation, Summary
 from whichbits.report.measures import name_of
 from whichbits.report.palette import Sign, signs
-from whichbits.report.validity import answer_text, doubts
-from whichbits.report.wording import load_of, short_load
-
-_SMALLEST = 1e-9
+from whichbits.report.validity import answer_text, doubts, measured_loads
+from whichbits.report.wording import short_load
 
 
 @dataclass(frozen=True)
@@ -39,33 +37,41 @@ class Answer:
 def answers(summary: Summary) -> tuple[Answer, ...]:
     """Return an answer for each metric that there is one for."""
     return tuple(
-        Answer(name_of(entry.metric), answer_text(entry), _segments(entry, summary), doubts(entry, summary))
+        Answer(
+            name_of(entry.metric),
+            answer_text(entry),
+            _segments(entry, summary),
+            doubts(entry, summary, beside_text=False),
+        )
         for entry in summary.recommendation
     )
 
 
 def _segments(entry: Recommendation, summary: Summary) -> tuple[Segment, ...]:
-    loads = [load for cell in summary.cells if (load := load_of(cell, summary.load_unit)) is not None]
-    first, last = (max(min(loads), _SMALLEST), max(loads)) if loads else (1.0, 1.0)
+    loads = [load for load in measured_loads(summary) if load > 0] or [1.0]
     palette = signs(tuple(summary.arms))
-    whole = math.log(last / first) if last > first else 1.0
     return tuple(
         Segment(
             arm=arm,
             sign=palette.get(arm),
             extent=_extent(low, high, entry, place),
-            share=math.log((high or last) / (low or first)) / whole if len(entry.ranges) > 1 else 1.0,
+            share=_share(low or loads[0], high or loads[-1], loads[0], loads[-1]),
             doubt=_doubt(entry, place),
         )
         for place, (arm, low, high) in enumerate(entry.ranges)
     )
 
 
+def _share(low: float, high: float, first: float, last: float) -> float:
+    """Return the part of the log axis; a single load, or a range beyond it, is all of it."""
+    return math.log(high / low) / math.log(last / first) if first <= low < high <= last else 1.0
+
+
 def _extent(low: float | None, high: float | None, entry: Recommendation, place: int) -> str:
     """Return a stretch's ends: ``up to 154``, ``from about 67``."""
     start, end = _end(low, entry, place - 1), _end(high, entry, place)
     if start is None:
-        return "at every load" if end is None else f"up to {end}"
+        return "at every load measured" if end is None else f"up to {end}"
     return f"from {start}" if end is None else f"{start} to {end}"
 
 

@@ -69,11 +69,11 @@ def html(summary: Summary, manifest: Manifest) -> Mapping[str, bytes]:
         repeats=repeats(summary),
         answers=answers(summary),
         plates=[_plate(summary, figure) for figure in figures(summary)],
+        roofline=None if roofline is None else Markup(roofline),  # noqa: S704 - escaped where it is drawn
         regimes=regimes.rows(summary),
         regimes_scope=regimes.scope(summary),
         predictions=predictions.rows(summary),
         predictions_legend=predictions.LEGEND,
-        roofline=None if roofline is None else Markup(roofline),  # noqa: S704 - escaped where it is drawn
         measures=MEASURES,
         compared={metric: name_of(metric) for metric in METRICS if metric in MEASURES or metric in HEADLINES},
         groups=groups(summary),

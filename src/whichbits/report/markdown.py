@@ -46,12 +46,12 @@ def markdown(summary: Summary, manifest: Manifest) -> Mapping[str, bytes]:
         *_answer(summary, manifest),
         *regimes.markdown(summary, escaped),
         *predictions.markdown(summary, escaped),
-        *_findings(summary),
         *_pictures(summary, shown),
         *_cells(summary),
         *_crossovers(summary),
         *(block for sheet in comparisons(summary, manifest) for block in _sheet(sheet)),
         *_causes(summary, manifest, has_roofline=_ROOFLINE in pictures),
+        *_findings(summary),
         *_provenance(summary, manifest),
     )
     return {"report.md": ("\n\n".join(blocks) + "\n").encode()} | pictures
@@ -75,7 +75,11 @@ def _answer(summary: Summary, manifest: Manifest) -> Iterable[str]:
         return
     yield f"By {LOAD_NAMES[summary.load_unit]}, measured at {loads_text(summary)}."
     rows = [
-        (name_of(entry.metric), escaped(answer_text(entry)), escaped("; ".join(doubts(entry, summary))) or "none")
+        (
+            name_of(entry.metric),
+            escaped(answer_text(entry)),
+            escaped("; ".join(doubts(entry, summary, beside_text=True))) or "none",
+        )
         for entry in summary.recommendation
     ]
     yield _table(("metric", "serve", "doubts"), rows)

@@ -43,12 +43,13 @@ def scope(summary: Summary) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def terminal(summary: Summary) -> Iterable[RenderableType]:
-    """Return the regimes as a table, and where their scope is told: it is too long for a terminal."""
+    """Return the regimes as a table, and where their scope is told: it fills a terminal."""
     table = Table.grid(padding=(0, 2))
     for row in rows(summary):
         table.add_row(row.name, Text(plain(row.arm), style="bold"), Text(plain(row.why)))
     yield table
-    yield Text("What it holds for, what would flip it and what is not known: report.html.", style="dim")
+    if told := [title[0].lower() + title[1:] for title, _ in scope(summary)]:
+        yield Text(f"What it {', what '.join(told).replace('what not', 'what is not')}: see report.html.", style="dim")
 
 
 def markdown(summary: Summary, escaped: Callable[[str], str]) -> Iterable[str]:

@@ -39,7 +39,7 @@ def points(summary: Summary, measure: Measure) -> tuple[Point, ...]:
     found = []
     for cell in summary.cells:
         value, load = measure.read(cell), load_of(cell, summary.load_unit)
-        if value is None or load is None:
+        if value is None or load is None or not math.isfinite(load):
             continue
         low, high = measure.interval(cell) or (None, None)
         found.append(Point(cell.arm, load, value, low, high, cell.client_verdict != "client_limited"))

@@ -76,7 +76,8 @@ class Row:
         """Whether the cell ran to its end, and the client's gravest verdict, in a word."""
         unfinished = [cell.state for cell in self.pooled.cells if cell.state != "done"]
         if unfinished:
-            return STATES.get(unfinished[0], unfinished[0])
+            some = f"{len(unfinished)} of {len(self.pooled.cells)} " if len(self.pooled.cells) > 1 else ""
+            return some + STATES.get(unfinished[0], unfinished[0])
         verdicts = [cell.client_verdict for cell in self.pooled.cells]
         gravest = max(verdicts, key=lambda verdict: _GRAVITY.get(verdict or "", -1))
         return VERDICTS.get(gravest, gravest or MISSING)

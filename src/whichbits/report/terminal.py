@@ -68,11 +68,12 @@ def _trimmed(line: list[Segment]) -> list[Segment]:
 
 def _sections(summary: Summary, manifest: Manifest, folder: str) -> Iterator[RenderableType]:
     yield _title(summary, manifest, folder)
-    if summary.recommendation:
-        loads = f"{LOAD_NAMES[summary.load_unit]}, measured at {loads_text(summary)}"
-        yield _section("Answer", loads, _answer(summary))
     if summary.answer is not None:
-        yield _section("By regime", "", *regimes.terminal(summary))
+        yield _section("Answer", "", *regimes.terminal(summary))
+    if summary.recommendation:
+        title = "Answer" if summary.answer is None else "By metric"
+        loads = f"{LOAD_NAMES[summary.load_unit]}, measured at {loads_text(summary)}"
+        yield _section(title, loads, _answer(summary))
     if summary.predictions:
         yield _section("Predictions", "", predictions.terminal(summary))
     yield _section(f"Cells by {LOAD_NAMES[summary.load_unit]}", cap_text(summary), cell_table(summary), legend(summary))
@@ -102,7 +103,7 @@ def _answer(summary: Summary) -> Table:
     table = Table.grid(padding=(0, 2))
     for entry in summary.recommendation:
         words = Text(plain(answer_text(entry)), style="bold")
-        if doubted := doubts(entry, summary):
+        if doubted := doubts(entry, summary, beside_text=True):
             words.append(f"  ({'; '.join(doubted)})", style="dim not bold")
         table.add_row(name_of(entry.metric), words)
     return table
@@ -132,7 +133,7 @@ def _service_level(summary: Summary, manifest: Manifest) -> Iterator[RenderableT
     body: list[RenderableType] = [_sheet(sheet)]
     if not any(cell.slo_share is not None and cell.slo_share >= _SLO_SHARE for cell in summary.cells):
         body.append(Text("No arm holds it at any load measured: that is exit code 5.", style="yellow"))
-    yield _section("Requests that hold the SLO", slo_words(manifest), *body)
+    yield _section("Requests that hold the SLO", slo_words(manifest) if manifest.study.get("slo") else "", *body)
 
 
 def _caches(summary: Summary, manifest: Manifest) -> Iterator[RenderableType]:

@@ -82,10 +82,15 @@ def load_of(cell: CellSummary, load_unit: str) -> float | None:
 
 def load_text(cell: CellSummary | Cell) -> str:
     """Return the load as studies write it: ``c16``, ``10/s``, ``10/s cap 32``."""
-    if cell.request_rate is None:
-        return f"c{count(cell.concurrency)}"
-    cap = "" if cell.concurrency is None else f" cap {cell.concurrency}"
-    return f"{cell.request_rate:g}/s{cap}"
+    return rate_text(cell.request_rate, cell.concurrency)
+
+
+def rate_text(request_rate: float | None, concurrency: int | None) -> str:
+    """Return the same of a rate and a concurrency."""
+    if request_rate is None:
+        return f"c{count(concurrency)}"
+    cap = "" if concurrency is None else f" cap {concurrency}"
+    return f"{request_rate:g}/s{cap}"
 
 
 def crossing_text(crossing: Crossing) -> str:
@@ -131,12 +136,6 @@ def claim(recommendation: Recommendation) -> str:
     return words if separator else name
 
 
-def grounds(finding: Finding) -> tuple[str, ...]:
-    """Return a finding's evidence, and last the measurement that would settle it."""
-    settled = () if finding.settled_by is None else (f"Would settle it: {finding.settled_by}",)
-    return (*finding.evidence, *settled)
-
-
 def interruption(summary: Summary) -> str:
     """Return how far an interrupted run came."""
     states = Counter(cell.state for cell in summary.cells)
@@ -147,6 +146,12 @@ def interruption(summary: Summary) -> str:
 def resume_command(folder: str) -> str:
     """Return the command that goes on with an interrupted run."""
     return f"whichbits run --resume {shlex.quote(folder)}"
+
+
+def grounds(finding: Finding) -> tuple[str, ...]:
+    """Return a finding's evidence, and last the measurement that would settle it."""
+    settled = () if finding.settled_by is None else (f"Would settle it: {finding.settled_by}",)
+    return (*finding.evidence, *settled)
 
 
 def short_version(version: str | None) -> str | None:

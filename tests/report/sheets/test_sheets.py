@@ -10,11 +10,14 @@ from whichbits.analyze.summary import Crossing, SloCapacity, Summary
 from whichbits.report.sheets import CAUSES, COMPARISONS, Sheet
 from whichbits.report.sheets.cache import hit_rates
 from whichbits.report.sheets.capacity import capacities
+from whichbits.report.sheets.gpu import gpu_state
 from whichbits.report.sheets.itl import itl_kinds
+from whichbits.report.sheets.kernels import kernel_times
 from whichbits.report.sheets.latency import latency_split
 from whichbits.report.sheets.replicas import replicas
 from whichbits.report.sheets.roofline import rooflines, step_split
 from whichbits.report.sheets.slo import capacity_text, service_level
+from whichbits.report.sheets.start import cold_starts
 from whichbits.report.sheets.state import engine_state
 from whichbits.report.sheets.tails import rung_text
 
@@ -40,7 +43,21 @@ def test_rows_are_as_wide_as_headings_and_bars_as_many_as_rows(make: object) -> 
     assert all(sum(bar.shares) == pytest.approx(1) for bar in sheet.bars)
 
 
-@pytest.mark.parametrize("make", [latency_split, itl_kinds, rooflines, step_split, capacities, engine_state, replicas])
+@pytest.mark.parametrize(
+    "make",
+    [
+        latency_split,
+        itl_kinds,
+        rooflines,
+        step_split,
+        capacities,
+        engine_state,
+        replicas,
+        kernel_times,
+        gpu_state,
+        cold_starts,
+    ],
+)
 def test_what_nobody_told_has_no_table(make: object) -> None:
     summary = make_summary()
     bare = replace(summary, cells=tuple(replace(cell, mean_batch=None) for cell in summary.cells))
@@ -53,7 +70,7 @@ def test_a_requests_time_is_split_by_the_engines_means() -> None:
     sheet = known(latency_split(explained(make_summary()), MANIFEST))
 
     # 31 gaps of 23 ms, 18 ms of prefill, 2 ms in the queue.
-    assert row(sheet, "fp16", "c1") == ("fp16", "c1", "2.00", "18.0", "713")
+    assert row(sheet, "fp16", "c1") == ("fp16", "c1", "2.00", "18.0", "713", "0.10", "5.50")
     assert sheet.bars[0].shares[2] == pytest.approx(713 / 733)
 
 
@@ -98,6 +115,25 @@ def test_where_all_gaps_are_of_one_kind_there_are_no_columns_of_a_second() -> No
 
     assert not {"long ms", "time in long"} & set(sheet.headings)
     assert {len(cells) for cells in sheet.rows} == {len(sheet.headings)}
+
+
+def test_kernel_time_shows_the_kinds_that_ran_and_the_gaps() -> None:
+    sheet = known(kernel_times(explained(make_summary()), MANIFEST))
+
+    assert sheet.headings == ("arm", "load", "window ms", "gemm", "attention", "gaps")
+    assert sheet.rows[0] == ("fp16", "c4", "480", "70.0%", "20.0%", "10.0%")
+
+
+def test_a_gpus_energy_is_also_told_by_token() -> None:
+    # 960 J for 10 requests of 32 tokens.
+    assert row(gpu_state(explained(make_summary()), MANIFEST), "fp16", "c1")[2:6] == ("400", "700", "960", "3.00")
+
+
+def test_stages_of_a_start_that_nobody_told_are_left_out() -> None:
+    sheet = known(cold_starts(explained(make_summary()), MANIFEST))
+
+    assert sheet.headings == ("arm", "weights", "load", "compile", "CUDA graphs", "init", "rest", "ready")
+    assert sheet.rows[0][-1] == "52.0"
 
 
 def test_a_cache_that_was_never_hit_takes_a_row_an_arm() -> None:

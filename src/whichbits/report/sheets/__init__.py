@@ -7,12 +7,15 @@ from whichbits.record.schema import Manifest
 from whichbits.report.sheets.arms import at_a_glance
 from whichbits.report.sheets.cache import hit_rates
 from whichbits.report.sheets.capacity import capacities
+from whichbits.report.sheets.gpu import gpu_state
 from whichbits.report.sheets.itl import itl_kinds
+from whichbits.report.sheets.kernels import kernel_times
 from whichbits.report.sheets.latency import latency_split
 from whichbits.report.sheets.replicas import replicas
 from whichbits.report.sheets.roofline import rooflines, step_split
 from whichbits.report.sheets.sheet import Sheet
 from whichbits.report.sheets.slo import service_level
+from whichbits.report.sheets.start import cold_starts
 from whichbits.report.sheets.state import engine_state
 from whichbits.report.sheets.tails import tail_ladder
 
@@ -32,6 +35,9 @@ CAUSES: tuple[Make, ...] = (
     engine_state,
     hit_rates,
     replicas,
+    kernel_times,
+    gpu_state,
+    cold_starts,
 )
 """What would explain it."""
 

@@ -21,8 +21,8 @@ _HEADINGS = (
     "without ms",
 )
 _OF_THE_LONG = (5, 6, 7)
-_ONE = "The gaps of every cell are of one kind."
-_TWO = "The gaps of some cells are of two kinds, short and long: middle of each and its share of all gaps."
+_ONE = "By their lengths alone, the gaps of each cell form one heap."
+_TWO = "The gaps of some cells form two heaps, short and long: middle of each and its share of all gaps."
 
 
 def itl_kinds(summary: Summary, _: Manifest) -> Sheet | None:
