@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from whichbits.cli.inspected import Inspected, files_of, inspected, mean_tokens_of
+from whichbits.cli.inspected import Inspected, files_of, inspected, is_run, mean_tokens_of
 from whichbits.errors import BadInput, WhichbitsError
 from whichbits.record.inspection import Inspection
 
@@ -36,13 +36,19 @@ def inspect(
     status = _OK
     for named in files:
         try:
-            own_mean = mean_tokens_of(named) if mean_tokens is None and named.is_dir() else mean_tokens
+            own_mean = mean_tokens_of(named) if mean_tokens is None and is_run(named) else mean_tokens
             for file in files_of(named):
                 found = _with_fit(inspected(file), own_mean)
-                status = max(status, _tell(found, json=json))
+                told = _tell(found, json=json)
+                status = max(status, told if file == named or not _is_empty(found) else _OK)
         except BadInput as error:
             status = max(status, _tell(Inspected(named, "", None, error), json=json))
     return status
+
+
+def _is_empty(found: Inspected) -> bool:
+    """Tell of an empty file, which is no error in a folder: a server that says nothing leaves an empty log."""
+    return found.error is not None and found.error.code == "empty_file"
 
 
 def _refuse(files: tuple[Path, ...], mean_tokens: float | None) -> None:
