@@ -41,7 +41,8 @@ def test_one_object_a_file_for_scripts(log: Path, capsys: pytest.CaptureFixture[
     assert first["engine"] == "vllm"
     assert first["engine_version"] is None
     assert first["facts"] == {"kv_cache_tokens": 77312}
-    assert first["lines"] == {"kv_cache_tokens": LINE}
+    assert first["lines"] == {"kv_cache_tokens": 1}
+    assert first["texts"] == {"1": LINE}
     assert first["errors"][0]["code"] == "engine_core_failed_to_start"
     assert first["warnings"] == []
 
@@ -144,6 +145,19 @@ POOL = (
     "INFO 02-03 04:05:06 [x.py:9] GPU KV cache size: 102,288 tokens\n"
     "INFO 02-03 04:05:06 [x.py:9] Maximum concurrency for 4,096 tokens per request: 24.97x\n"
 )
+
+
+def test_a_long_line_of_many_facts_is_given_once_and_cut(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = "{'model': 'm', 'max_num_seqs': 256, 'max_model_len': 4096, 'seed': '" + "x" * 4000 + "'}"
+    log.write_text(f"hello\nINFO 02-03 04:05:05 [x.py:9] non-default args: {settings}\n{LINE}\n")
+
+    assert exit_code(["inspect", "--json", str(log)]) == 0
+    said = capsys.readouterr().out
+    found = json.loads(said)
+    assert {"max_num_seqs": 2, "max_model_len": 2, "kv_cache_tokens": 3}.items() <= found["lines"].items()
+    assert len(found["texts"]["2"]) == 500
+    assert found["texts"]["3"] == LINE
+    assert len(said) < 2000
 
 
 def test_how_many_of_my_requests_fit(

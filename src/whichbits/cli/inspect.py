@@ -10,9 +10,11 @@ from cyclopts import Parameter
 
 from whichbits.cli.inspected import Inspected, files_of, inspected, is_run, mean_tokens_of
 from whichbits.errors import BadInput, WhichbitsError
-from whichbits.record.inspection import Inspection
+from whichbits.record.inspected_lines import numbered, shortened
+from whichbits.record.inspection import Inspection, Problem
 
 _OK, _SOME_NOT_READ = 0, 2
+_NO_LINES: dict[str, dict[str, Any]] = {"lines": {}, "texts": {}}
 
 
 def inspect(
@@ -109,17 +111,23 @@ def _as_json(found: Inspected) -> dict[str, Any]:
     if inspection is None:
         code = None if error is None else error.code
         empty: dict[str, Any] = {"kind": None, "engine": None, "engine_version": None, "facts": {}}
-        return {"file": str(found.file), **empty, "errors": [{"code": code, "line": None}], "warnings": [], "lines": {}}
+        return {"file": str(found.file), **empty, "errors": [{"code": code, "line": None}], "warnings": [], **_NO_LINES}
+    lines = numbered(found.text, inspection.lines)
     return {
         "file": str(found.file),
         "kind": inspection.kind,
         "engine": inspection.engine,
         "engine_version": inspection.engine_version,
         "facts": inspection.facts,
-        "errors": [{"code": error.code, "line": error.line} for error in inspection.errors],
-        "warnings": [{"code": each.code, "line": each.line} for each in inspection.warnings],
-        "lines": inspection.lines,
+        "errors": [_problem(each) for each in inspection.errors],
+        "warnings": [_problem(each) for each in inspection.warnings],
+        "lines": lines.of_facts,
+        "texts": lines.texts,
     }
+
+
+def _problem(problem: Problem) -> dict[str, str | None]:
+    return {"code": problem.code, "line": None if problem.line is None else shortened(problem.line)}
 
 
 def _show(found: Inspected, inspection: Inspection) -> None:
