@@ -183,6 +183,16 @@ def test_without_a_size_the_user_is_told_how_to_give_one(log: Path, capsys: pyte
     assert "Give --mean-tokens for yours." in " ".join(capsys.readouterr().out.split())
 
 
+def test_a_size_that_can_say_nothing_of_a_file_is_told_in_a_line(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log.write_text("vllm:num_requests_waiting 3\n")
+
+    assert exit_code(["inspect", "--json", "--mean-tokens", "438", str(log)]) == 0
+    said = capsys.readouterr()
+    assert "requests_that_fit" not in json.loads(said.out)["facts"]
+    (line,) = said.err.splitlines()
+    assert "--mean-tokens has no effect" in line
+
+
 @pytest.mark.parametrize("mean", ["0", "-3", "nan", "inf"])
 def test_a_size_that_is_none_is_bad_input(log: Path, mean: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code(["inspect", f"--mean-tokens={mean}", str(log)]) == 2

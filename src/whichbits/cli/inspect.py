@@ -2,6 +2,7 @@
 
 import json as json_text
 import math
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -41,6 +42,8 @@ def inspect(
             own_mean = mean_tokens_of(named) if mean_tokens is None and is_run(named) else mean_tokens
             for file in files_of(named):
                 found = _with_fit(inspected(file), own_mean)
+                if mean_tokens is not None and found.inspection is not None:
+                    _tell_if_no_fit(found.file, found.inspection)
                 told = _tell(found, json=json)
                 status = max(status, told if file == named or not _is_empty(found) else _OK)
         except BadInput as error:
@@ -74,6 +77,13 @@ def _with_fit(found: Inspected, mean_tokens: float | None) -> Inspected:
 
     facts = inspection.facts | fit(inspection.facts, mean_tokens, engine=inspection.engine)
     return found._replace(inspection=replace(inspection, facts=facts))
+
+
+def _tell_if_no_fit(file: Path, inspection: Inspection) -> None:
+    """Say in a line that a size was asked about in vain."""
+    if "requests_that_fit" not in inspection.facts:
+        why = "no size of a KV cache is told here, so how many requests fit is not known"
+        print(f"{str(file)!r}: --mean-tokens has no effect: {why}", file=sys.stderr)
 
 
 def _tell(found: Inspected, *, json: bool) -> int:

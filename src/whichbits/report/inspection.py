@@ -14,6 +14,7 @@ from whichbits.record.inspection import Inspection, Problem
 from whichbits.report.answers import answers
 from whichbits.report.fact_topics import by_topic
 from whichbits.report.meanings import MEANINGS
+from whichbits.report.metric_rows import metric_rows
 from whichbits.report.wording import plain
 
 _HINTS = "hints"
@@ -22,6 +23,9 @@ _RANKS = "ranks"
 _NAMED = {"stages": "stage", _RANKS: "rank"}
 _ENGINES = ("vllm", "sglang")
 """Facts that hold the facts of several runs, answers, models or engines."""
+
+_OF_FIT = ("requests_at_once", "limited_by")
+"""Where they are not known, the sentence above the facts says so."""
 
 _VALUE_WIDTH = 60
 _LOGGER_HEAD = re.compile(r"^.{0,200}?\[?[\w./-]+\.py:\d+\] |^\[[\d :,.-]+[A-Z\d ]*\] ")
@@ -60,8 +64,10 @@ def _topics(inspection: Inspection) -> Iterator[tuple[str, list[tuple[str, Any]]
     facts = [
         (name, value) for name, value in inspection.facts.items() if name != _HINTS and not _is_parted(name, value)
     ]
-    if inspection.kind in ("startup_log", "metrics"):
-        yield from by_topic(facts).items()
+    if inspection.kind == "metrics":
+        yield from by_topic(metric_rows(dict(facts)), of_metrics=True).items()
+    elif inspection.kind == "startup_log":
+        yield from by_topic(fact for fact in facts if fact[0] not in _OF_FIT or fact[1] is not None).items()
     elif facts:
         yield "", facts
 
