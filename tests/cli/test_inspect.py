@@ -5,7 +5,7 @@ import io
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -15,6 +15,7 @@ from tests.record.make_run import make_run
 from whichbits.analyze.kernels.profile import Profile, write_profile
 from whichbits.analyze.kernels.window import kernel_time
 from whichbits.cli import exit_code
+from whichbits.record.inspection import Kind
 from whichbits.record.scrapes import Scrape, during_path
 
 LINE = "INFO 02-03 04:05:06 [kv_cache_utils.py:9] GPU KV cache size: 77,312 tokens"
@@ -294,3 +295,10 @@ def test_of_any_other_folder_each_file_is_read_but_no_table(
 def test_a_folder_without_files_is_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code(["inspect", str(tmp_path)]) == 2
     assert "no_file" in capsys.readouterr().err
+
+
+def test_its_help_lists_the_kinds_that_it_reads(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code(["inspect", "--help"]) == 0
+
+    shown = capsys.readouterr().out
+    assert [kind for kind in get_args(Kind) if kind not in shown] == []

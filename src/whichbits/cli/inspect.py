@@ -24,11 +24,11 @@ def inspect(
     mean_tokens: float | None = None,
     run: Path | None = None,
 ) -> int:
-    """Say what engine logs, /metrics dumps, result files, SSE captures and data sets hold, with the line of each fact.
+    """Say what files hold that engines and tools wrote, with the line of each fact.
 
     Args:
-        files: What to read ("-" is standard input); the content decides what it is, not the name. Of a run's folder
-            its logs and scrapes are read.
+        files: What to read ("-" is standard input). Of a run's folder its logs, scrapes and profiles are read, of any
+            other folder each file in it.
         json: Print one object a file on stdout, a line each.
         mean_tokens: Mean prompt plus output tokens of your requests: says how many of them fit at once.
         run: Take the mean tokens from the requests of this run.
