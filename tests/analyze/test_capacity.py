@@ -37,9 +37,21 @@ def test_other_uses_of_memory_are_told_in_tokens_of_kv_cache() -> None:
     assert found.activation_tokens == pytest.approx(5_000)
 
 
-def test_the_models_shape_gives_bytes_per_token_where_the_log_gives_no_memory() -> None:
+def test_the_models_shape_gives_bytes_per_token_and_memory_only_without_it() -> None:
+    """Seen with num_gpu_blocks_override: the pool's memory is printed as it was before, its tokens as they became."""
+    assert capacity(replace(POOL, bytes_per_token=163_840), None).kv_bytes_per_token == 163_840
     assert capacity(replace(POOL, memory_gib=None, bytes_per_token=57_344), None).kv_bytes_per_token == 57_344
+    assert capacity(POOL, None).kv_bytes_per_token == pytest.approx(2**30 / 10_000)
     assert capacity(replace(POOL, memory_gib=None), None).kv_bytes_per_token is None
+
+
+def test_memory_on_each_of_several_gpus_holds_its_part_of_every_token() -> None:
+    """Two GPUs with 1 GiB each: 10,000 tokens of 2 GiB / 10,000, of which a quarter of a GiB a GPU takes 2,500."""
+    for pool in (replace(POOL, gpus=2), replace(POOL, gpus=2, bytes_per_token=2**31 / 10_000)):
+        found = capacity(replace(pool, cuda_graph_gib=0.25), None)
+
+        assert found.kv_bytes_per_token == pytest.approx(2**31 / 10_000)
+        assert found.cuda_graph_tokens == pytest.approx(2_500)
 
 
 def test_a_working_set_above_one_cannot_stay() -> None:

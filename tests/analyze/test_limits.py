@@ -60,6 +60,34 @@ def test_an_arm_has_its_capacity(tmp_path: Path) -> None:
     assert found.kv_bytes_per_token == pytest.approx(57_344, rel=0.001)
 
 
+@pytest.mark.parametrize(
+    ("said", "per_token"),
+    [
+        ({"kv_cache_tokens": 100_000}, 57_344),  # blocks overridden: 14.41 GiB / 100,000 would be 154,726
+        ({"kv_cache_dtype": "fp8_e4m3"}, 28_672),
+        ({"kv_cache_dtype": "auto", "dtype": "float32"}, 114_688),
+        ({"kv_cache_dtype": "fp8_ds_mla", "kv_cache_tokens": 2**20, "kv_cache_memory_gib": 1.0}, 1_024),
+        ({"kv_elements_per_token": None, "kv_cache_tokens": 2**20, "kv_cache_memory_gib": 1.0}, 1_024),
+    ],
+)
+def test_bytes_per_token_are_the_checkpoints(
+    tmp_path: Path, said: dict[str, str | float | None], per_token: float
+) -> None:
+    """28 layers x 2 x 4 heads x 128 x 2 bytes = 57,344; the log's memory only where the shape cannot tell."""
+    found = summary_of(tmp_path, **said).arms["w4a16"].capacity
+
+    assert found is not None
+    assert found.kv_bytes_per_token == pytest.approx(per_token)
+
+
+@pytest.mark.parametrize(("gpus", "parts"), [(2, 2), (4, 4), (8, 4)])
+def test_a_token_is_spread_no_further_than_its_kv_heads(tmp_path: Path, gpus: int, parts: int) -> None:
+    found = summary_of(tmp_path, tensor_parallel_size=gpus, cuda_graph_gib=1.0).arms["w4a16"].capacity
+
+    assert found is not None
+    assert found.cuda_graph_tokens == pytest.approx(2**30 / (57_344 / parts))
+
+
 @pytest.mark.parametrize("device", [None, "NVIDIA GeForce GTX 1080", "Intel(R) Xeon(R) Processor"])
 def test_an_unknown_device_has_no_roofline(tmp_path: Path, device: str | None) -> None:
     assert all(cell.roofline is None for cell in summary_of(tmp_path, device_name=device).cells)

@@ -66,6 +66,20 @@ def int8(outputs: int, inputs: int) -> dict[str, Entry]:
     return {"weight": ("I8", (outputs, inputs)), "weight_scale": ("F16", (outputs, 1))}
 
 
+def nvfp4(outputs: int, inputs: int) -> dict[str, Entry]:
+    """As ModelOpt stores it: two weights a byte, a float8 for 16 weights, and one float32."""
+    return {
+        "weight": ("U8", (outputs, inputs // 2)),
+        "weight_scale": ("F8_E4M3", (outputs, inputs // 16)),
+        "weight_scale_2": ("F32", (1,)),
+    }
+
+
+def mxfp4(outputs: int, inputs: int) -> dict[str, Entry]:
+    """As Quark stores it: two weights a byte, a power of two for 32 weights."""
+    return {"weight": ("U8", (outputs, inputs // 2)), "weight_scale": ("U8", (outputs, inputs // 32))}
+
+
 def nf4(outputs: int, inputs: int) -> dict[str, Entry]:
     state = json.dumps({"quant_type": "nf4", "shape": [outputs, inputs]}).encode()
     return {

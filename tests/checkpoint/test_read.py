@@ -31,6 +31,8 @@ def layer_bytes(bits: float, a_group: float = 0, group: int = 128, a_row: float 
         (make.packed, 4, layer_bytes(4, a_group=2) + 14 * 16),
         (make.fp8, 8, layer_bytes(8, a_row=2)),
         (make.int8, 8, layer_bytes(8, a_row=2)),
+        (make.nvfp4, 4, layer_bytes(4, a_group=1, group=16) + 14 * 4),
+        (make.mxfp4, 4, layer_bytes(4, a_group=1, group=32)),
     ],
 )
 def test_the_tensors_tell_width_and_bytes(tmp_path: Path, layout: Any, bits: int, expected: float) -> None:

@@ -15,6 +15,7 @@ STUDY = Study.model_validate(
             "a": {
                 "weight_format": "fp16",
                 "model": "m",
+                "options": {"ssl-keyfile-password": "o-5", "max_num_batched_tokens": 512},
                 "environment": {"MY_API_KEY": "k-2", "DB_PASSWORD": "p-3", "CLIENT_SECRET": "s-4", "THREADS": "2"},
             }
         },
@@ -25,15 +26,21 @@ STUDY = Study.model_validate(
 def test_the_recorded_study_holds_no_secret_and_every_setting() -> None:
     recorded = recordable(STUDY)
 
-    assert not [secret for secret in ("hf-1", "k-2", "p-3", "s-4") if secret in str(recorded)]
+    assert not [secret for secret in ("hf-1", "k-2", "p-3", "s-4", "o-5") if secret in str(recorded)]
     assert recorded["arms"]["a"]["environment"]["THREADS"] == "2"
+    assert recorded["arms"]["a"]["options"]["max_num_batched_tokens"] == 512
 
 
 def test_a_recorded_study_gets_its_secrets_back_from_the_environment() -> None:
     exported = {"HF_TOKEN": "hf-9", "MY_API_KEY": "k-9", "DB_PASSWORD": "p-9", "CLIENT_SECRET": "s-9", "THREADS": "64"}
-    resumed = with_secrets(Study.model_validate(recordable(STUDY)), exported)
+    recorded = Study.model_validate(recordable(STUDY))
+    resumed = with_secrets(recorded, exported | {"SSL_KEYFILE_PASSWORD": "o-9"})
 
     assert resumed.arms["a"].environment == exported | {"THREADS": "2"}
+    assert resumed.arms["a"].options == {"ssl-keyfile-password": "o-9", "max_num_batched_tokens": 512}
+    with pytest.raises(BadInput, match="ssl-keyfile-password") as refused:
+        with_secrets(recorded, exported)
+    assert refused.value.fix == "export SSL_KEYFILE_PASSWORD=..., then resume"
 
 
 def test_a_missing_secret_is_named() -> None:

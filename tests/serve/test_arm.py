@@ -13,7 +13,7 @@ from whichbits.serve import engine
 from whichbits.serve.arm import serve_arm
 from whichbits.serve.control import ControlClient
 from whichbits.serve.engine import Launch, Place, Prepared
-from whichbits.serve.launched import without_secrets
+from whichbits.serve.secrets import without_secrets
 from whichbits.study.arm import Arm
 from whichbits.study.model import Limits
 
@@ -54,17 +54,30 @@ class FakeEngine:
         return [] if checkpoint["weight_bits"].value == claimed else [f"4 bits were loaded, {claimed} are claimed"]
 
 
+@dataclass(frozen=True)
+class FetchingEngine(FakeEngine):
+    """Its checkpoint lies here only once a server has fetched it."""
+
+    name: str = "fetching"
+
+    def prepare(self, arm: Arm) -> Prepared:
+        return Prepared(arm.model, CHECKPOINT if Path(arm.model).exists() else {})
+
+    def verify(self, arm: Arm, checkpoint: dict[str, Fact], facts: dict[str, Fact]) -> list[str]:
+        return super().verify(arm, checkpoint, facts) if checkpoint else []
+
+
 @pytest.fixture(autouse=True)
 def fake_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "ENGINES", {"fake": f"{__name__}:FakeEngine"})
+    monkeypatch.setattr(engine, "ENGINES", {each: f"{__name__}:{each}" for each in ("FakeEngine", "FetchingEngine")})
 
 
-def arm(folder: Path, behaviour: str = "", weight_format: str = "w4a16") -> Arm:
+def arm(folder: Path, behaviour: str = "", weight_format: str = "w4a16", engine_name: str = "FakeEngine") -> Arm:
     return Arm.model_validate(
         {
             "weight_format": weight_format,
             "model": str(folder / "pids"),
-            "engine": "fake",
+            "engine": engine_name,
             "options": {"behaviour": behaviour},
             "environment": {"THREADS": "4"},
         }
@@ -135,3 +148,11 @@ def test_secrets_are_starred_and_settings_are_not() -> None:
         "DB_PASSWORD": "***",
         "TOKENIZERS_PARALLELISM": "true",
     }
+
+
+async def test_a_checkpoint_that_the_server_fetched_is_held_against_the_claim(tmp_path: Path) -> None:
+    wrong = arm(tmp_path, weight_format="bf16", engine_name="FetchingEngine")
+
+    with pytest.raises(ArmMismatch, match="4 bits were loaded"):
+        async with serve_arm("fetched", wrong, tmp_path / "run", Limits()):
+            pass

@@ -1,12 +1,13 @@
 """Running servers are found, asked, believed only as far as they speak, and never ended."""
 
+import subprocess
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.serve.fake_engine_server import answering
+from tests.serve.fake_engine_server import Redirect, answering
 from whichbits.errors import ArmMismatch, BadInput, ServerNotReady
 from whichbits.serve import attached
 from whichbits.serve.arm import RunningArm, serve_arm
@@ -35,9 +36,20 @@ LLAMACPP = {
 
 
 def arm(engine: str, url: str, **more: Any) -> Arm:
-    target = {"url": url} | more.pop("target", {})
+    asked = more.pop("target", {})
+    target = asked if "urls" in asked else {"url": url} | asked
     claimed = {"weight_format": "bf16", "model": "org/qwen", "engine": engine, "target": target}
     return Arm.model_validate(claimed | more)
+
+
+def make_certificate(folder: Path) -> Path:
+    """A key and the certificate that it signed itself, in one file."""
+    both, key = folder / "both.pem", folder / "key.pem"
+    words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    words += ["-keyout", str(key), "-out", str(both), "-days", "2", "-subj", "/CN=127.0.0.1"]
+    subprocess.run(words, check=True, capture_output=True)
+    both.write_text(both.read_text() + key.read_text())
+    return both
 
 
 async def attach(folder: Path, found: Arm) -> RunningArm:
@@ -103,6 +115,63 @@ async def test_the_key_comes_from_the_environment_and_is_not_recorded(
     assert seen[-1]["Authorization"] == "Bearer sk-secret"
     assert running.fleet.endpoints[0].api_key == "sk-secret"
     assert "sk-secret" not in repr(running)
+
+
+async def test_a_service_that_tells_nobody_without_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "sk-secret")
+    with answering(OPENAI, key="sk-secret") as (url, _):
+        running = await attach(tmp_path, arm("openai", url, target={"api_key_variable": "MY_KEY"}))
+        with pytest.raises(ServerNotReady) as refused:
+            await attach(tmp_path, arm("openai", url))
+
+    assert values(running) == {"max_model_len": 4096}
+    assert "the API key is missing or wrong" in refused.value.why
+
+
+@pytest.mark.parametrize("key", ["", " \n", "two\nlines", "schlüssel"])
+async def test_a_key_that_no_header_can_carry_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    monkeypatch.setenv("MY_KEY", key)
+    with answering(OPENAI) as (url, _), pytest.raises(BadInput, match="MY_KEY holds no key") as refused:
+        await attach(tmp_path, arm("openai", url, target={"api_key_variable": "MY_KEY"}))
+
+    assert not key.strip() or key not in str(refused.value)
+
+
+@pytest.mark.parametrize("end", ["", "/", "/v1", "/v1/", "/v1/completions", "/v1/chat/completions"])
+async def test_an_address_may_end_as_clients_want_it_and_begin_with_a_prefix(tmp_path: Path, end: str) -> None:
+    with answering({"/models/a/v1/models": MODELS}) as (url, _):
+        running = await attach(tmp_path, arm("openai", f"{url}/models/a{end}"))
+
+    assert running.fleet.endpoints[0].path == "/models/a/v1/completions"
+
+
+async def test_a_redirect_is_named_and_not_followed(tmp_path: Path) -> None:
+    moved = {"/v1/models": Redirect("https://elsewhere.example/v1/models")}
+    with answering(moved) as (url, _), pytest.raises(ServerNotReady) as refused:
+        await attach(tmp_path, arm("openai", url))
+
+    assert "redirects to https://elsewhere.example/v1/models" in refused.value.why
+
+
+async def test_a_certificate_that_nobody_vouches_for_is_named(tmp_path: Path) -> None:
+    certificate = make_certificate(tmp_path)
+    with answering(OPENAI, certificate=certificate) as (url, _), pytest.raises(ServerNotReady) as refused:
+        await attach(tmp_path, arm("openai", url.replace("http:", "https:")))
+
+    assert "self-signed certificate" in refused.value.why
+
+
+async def test_replicas_of_different_models_are_refused(tmp_path: Path) -> None:
+    other = {"/v1/models": {"data": [{"id": "llama"}]}}
+    with answering(OPENAI) as (one, _), answering(other) as (two, _), answering(OPENAI) as (three, _):
+        with pytest.raises(BadInput, match="serve different models") as refused:
+            await attach(tmp_path, arm("openai", one, target={"urls": [one, two]}))
+        running = await attach(tmp_path, arm("openai", one, target={"urls": [one, three]}))
+
+    assert "llama" in refused.value.what
+    assert len(running.fleet.endpoints) == 2
 
 
 async def test_a_key_that_is_not_there_is_asked_for(tmp_path: Path) -> None:

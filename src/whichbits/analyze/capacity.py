@@ -14,8 +14,11 @@ class Pool:
 
     tokens: int
     memory_gib: float | None = None
+    """Of one GPU."""
     bytes_per_token: float | None = None
-    """From the model's shape; only used if ``memory_gib`` is unknown."""
+    """From the model's shape, over all GPUs of the replica. Memory / tokens is worse: a pool whose blocks were
+    overridden is smaller than its memory, one over several GPUs is larger."""
+    gpus: int = 1
     max_model_len: int | None = None
     max_num_seqs: int | None = None
     cuda_graph_gib: float | None = None
@@ -65,6 +68,7 @@ def capacity(pool: Pool, demand: Demand | None) -> Capacity:
     fit = pool.tokens / length if length else None
     offered = None if demand is None else demand.concurrency
     per_token = _bytes_per_token(pool)
+    on_a_gpu = None if per_token is None else per_token / pool.gpus
     working_set = _working_set(demand)
     return Capacity(
         kv_cache_tokens=pool.tokens,
@@ -75,8 +79,8 @@ def capacity(pool: Pool, demand: Demand | None) -> Capacity:
         max_num_seqs=pool.max_num_seqs,
         offered=offered,
         binds=_lowest({"kv_cache": fit, "max_num_seqs": pool.max_num_seqs, "load": offered}),
-        cuda_graph_tokens=_tokens_in(pool.cuda_graph_gib, per_token),
-        activation_tokens=_tokens_in(pool.activation_gib, per_token),
+        cuda_graph_tokens=_tokens_in(pool.cuda_graph_gib, on_a_gpu),
+        activation_tokens=_tokens_in(pool.activation_gib, on_a_gpu),
         prefix_working_set_tokens=working_set,
         prefix_working_set_share=working_set / pool.tokens if working_set is not None and pool.tokens else None,
     )
@@ -88,9 +92,9 @@ def pool_change(before_tokens: int, after_tokens: int) -> float:
 
 
 def _bytes_per_token(pool: Pool) -> float | None:
-    if pool.memory_gib is not None and pool.tokens:
-        return pool.memory_gib * _GIB / pool.tokens
-    return pool.bytes_per_token
+    if pool.bytes_per_token is not None or pool.memory_gib is None or not pool.tokens:
+        return pool.bytes_per_token
+    return pool.memory_gib * _GIB * pool.gpus / pool.tokens
 
 
 def _tokens_in(gib: float | None, bytes_per_token: float | None) -> float | None:

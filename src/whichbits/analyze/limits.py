@@ -11,6 +11,9 @@ from whichbits.hardware.devices import Device, known_device
 from whichbits.record.schema import Manifest
 
 _GIB = 2**30
+_PLAIN_KV = ("auto", "fp8", "fp8_e4m3", "fp8_e5m2", "int8", "float16", "bfloat16", "f16", "bf16", "half")
+"""Types of KV cache with one width for every number and nothing beside them worth a count."""
+_FOUR_BYTES = ("float32", "float", "f32")
 
 Facts = Mapping[str, Any]
 
@@ -42,11 +45,11 @@ def arm_capacity(arm: ArmSummary, cells: Sequence[CellSummary], manifest: Manife
     """Set one replica's KV cache against the traffic of the arm's cells; None if its size is unknown."""
     if not arm.kv_cache_tokens:
         return None
-    elements = _number(arm.facts, "kv_elements_per_token")
     pool = Pool(
         tokens=arm.kv_cache_tokens,
         memory_gib=_number(arm.facts, "kv_cache_memory_gib"),
-        bytes_per_token=None if elements is None else elements * kv_element_bytes(arm.facts.get("kv_cache_dtype")),
+        bytes_per_token=_kv_bytes_per_token(arm.facts),
+        gpus=_kv_gpus(arm.facts),
         max_model_len=_whole(arm.facts, "max_model_len"),
         max_num_seqs=_whole(arm.facts, "max_num_seqs"),
         cuda_graph_gib=_number(arm.facts, "cuda_graph_gib"),
@@ -69,6 +72,25 @@ def _demand(cells: Sequence[CellSummary], study: Mapping[str, Any], replicas: in
         distinct_prefixes=_whole(traffic, "prefixes"),
         prefix_tokens=_whole(traffic, "prefix_tokens"),
     )
+
+
+def _kv_bytes_per_token(facts: Facts) -> float | None:
+    """Return what the checkpoint's shape gives; None for a type of cache whose numbers have no one plain width."""
+    elements, kind = _number(facts, "kv_elements_per_token"), facts.get("kv_cache_dtype")
+    if elements is None or str(kind or "auto").lower() not in _PLAIN_KV:
+        return None
+    wide = kind in (None, "auto") and facts.get("dtype") in _FOUR_BYTES
+    return elements * (4 if wide else kv_element_bytes(kind))
+
+
+def _kv_gpus(facts: Facts) -> int:
+    """Return over how many GPUs one token's keys and values are spread: no further than there are KV heads."""
+    tensor = _whole(facts, "tensor_parallel_size") or 1
+    elements, heads, size = (_whole(facts, name) for name in ("kv_elements_per_token", "kv_heads", "head_dim"))
+    if elements is not None and heads and size:
+        latent = elements % (2 * heads * size) != 0  # every GPU keeps all of a latent (MLA)
+        tensor = 1 if latent else min(tensor, heads)
+    return tensor * (_whole(facts, "pipeline_parallel_size") or 1)
 
 
 def _device(facts: Facts, manifest: Manifest) -> Device | None:

@@ -83,6 +83,8 @@ class Checkpoint:
     symmetric: bool | None
     ignored: tuple[str, ...]
     """Modules that the config leaves unquantised, as it writes them (``re:`` starts a pattern)."""
+    weight_kind: str | None = None
+    """``int`` or ``fp``, where the config says which numbers the quantised weights are."""
 
     def kv_bytes_per_token(self, dtype_bytes: float = 2) -> float:
         """Return the KV cache bytes of one token: 2 x layers x KV heads x head size x bytes, or MLA's latent."""

@@ -3,9 +3,11 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from whichbits.checkpoint.config import Config, language_model
+
+_KINDS: Mapping[str, Literal["int", "fp"]] = {"int": "int", "float": "fp"}
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,7 @@ class Quantization:
     group_size: int | None = None
     symmetric: bool | None = None
     ignored: tuple[str, ...] = ()
+    weight_kind: Literal["int", "fp"] | None = None
 
     def leaves(self, module: str) -> bool:
         """Say whether ``module`` stays unquantised: named, inside a named one, or matching a ``re:`` pattern."""
@@ -64,6 +67,7 @@ def _fp8(declared: Config) -> Quantization:
         group_size=_whole(block[1]) if isinstance(block, list) and len(block) > 1 else -1,
         symmetric=True,
         ignored=_names(declared, "modules_to_not_convert", "ignored_layers"),
+        weight_kind="fp",
     )
 
 
@@ -95,6 +99,7 @@ def _compressed_tensors(declared: Config) -> Quantization:
         group_size=_whole(weights.get("group_size")) or _block(weights) if grouped else -1,
         symmetric=weights.get("symmetric"),
         ignored=_names(declared, "ignore"),
+        weight_kind=_KINDS.get(str(weights.get("type"))),
     )
 
 

@@ -102,6 +102,7 @@ def _checkpoint(
         group_size=None if quantization is None else quantization.group_size,
         symmetric=None if quantization is None else quantization.symmetric,
         ignored=() if quantization is None else quantization.ignored,
+        weight_kind=None if quantization is None else quantization.weight_kind,
     )
 
 

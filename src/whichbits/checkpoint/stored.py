@@ -131,11 +131,22 @@ def _unpacked(module: Module, config_bits: int | None) -> tuple[tuple[int, ...],
         *piles, groups, half = module["blocks"].shape  # MXFP4: two weights a byte
         return (*piles, groups * half * 2), 4
     weight = module.get("weight")
-    if weight is None:
-        return (), _WIDTH
+    return ((), _WIDTH) if weight is None else _plain(weight, module)
+
+
+def _plain(weight: Tensor, module: Module) -> tuple[tuple[int, ...], int]:
     if weight.dtype == "U8" and "weight.absmax" in module:
         return _bitsandbytes(module), 4
+    if _two_a_byte(weight, module.get("weight_scale")):
+        return (*weight.shape[:-1], weight.shape[-1] * 2), 4
     return weight.shape, _WIDTHS.get(weight.dtype, _WIDTH)
+
+
+def _two_a_byte(weight: Tensor, scale: Tensor | None) -> bool:
+    """Tell NVFP4 and MXFP4 of ModelOpt and Quark: bytes whose scales, of 8 bits each, stand for 8 or 16 bytes."""
+    if weight.dtype != "U8" or scale is None or _WIDTHS.get(scale.dtype) != 8 or len(scale.shape) < 2:
+        return False
+    return weight.shape[-1] in (8 * scale.shape[-1], 16 * scale.shape[-1])
 
 
 def _bitsandbytes(module: Module) -> tuple[int, ...]:

@@ -1,15 +1,17 @@
 """The command line: one small file a verb; flags in, one call, an exit code out."""
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
 
 from cyclopts import App, CycloptsError
 
-from whichbits.errors import Interrupted, WhichbitsError
+from whichbits.errors import BadInput, Interrupted, WhichbitsError
 
 _BAD_INPUT = 2
 _PIPE_CLOSED = 141  # as shells write an end by SIGPIPE
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 app = App(
     name="whichbits",
@@ -50,6 +52,10 @@ def exit_code(arguments: Sequence[str]) -> int:
         return Interrupted.exit_code
     except BrokenPipeError:
         return _reader_left()
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        return _explain(_disk_full(error))
     return outcome if isinstance(outcome, int) else 0
 
 
@@ -58,6 +64,16 @@ def _reader_left() -> int:
     # Python flushes stdout once more at its end, and would complain there.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return _PIPE_CLOSED
+
+
+def _disk_full(error: OSError) -> BadInput:
+    place = f" at {error.filename}" if error.filename else ""
+    return BadInput(
+        "disk_full",
+        f"nothing more can be written{place}: {error.strerror}",
+        why="the disk is full, or a quota is used up; a run keeps what it had written, and its servers are ended",
+        fix="make room, then go on with `whichbits run FOLDER`, or name another folder with --output",
+    )
 
 
 def _explain(error: WhichbitsError) -> int:

@@ -62,8 +62,10 @@ async def drive_cell(  # noqa: PLR0913 - a cell is exactly these
     """
     dispatcher = Dispatcher(targets, planned, limits, route)
     try:
-        await dispatcher.warm(planned, load)
-        stretch = await _run(dispatcher, planned, load, progress, stop or asyncio.Event())
+        stop = stop or asyncio.Event()
+        # Where nothing listens, connections take their whole patience: a wish to stop does not wait for that.
+        await _unless_stopped(dispatcher.warm(planned, load), stop)
+        stretch = await _run(dispatcher, planned, load, progress, stop)
     finally:
         await dispatcher.close()
     return await _capture(dispatcher, stretch, load, clock_origin_ns)

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from whichbits.record.schema import ArmRecord, ReplicaRecord
+from whichbits.record.schema import ArmRecord, Fact, ReplicaRecord
 from whichbits.serve.attached import AttachedFleet
 from whichbits.serve.claim import insist_on_the_claim
 from whichbits.serve.engine import engine
@@ -53,10 +53,24 @@ async def serve_arm(
     fleet = _fleet(order)
     try:
         await fleet.start()
+        order = await _with_files_fetched(order)
         insist_on_the_claim(order, fleet.records)
         yield RunningArm(_arm_record(order, fleet.records), fleet, chosen.cache_reset_path, profiler)
     finally:
         await fleet.end()
+
+
+async def _with_files_fetched(order: Order) -> Order:
+    """Look at the checkpoint again if its weights were not there before: an engine may have fetched them meanwhile."""
+    if not _without_weights(order.prepared.checkpoint):
+        return order
+    return replace(order, prepared=await asyncio.to_thread(order.engine.prepare, order.arm))
+
+
+def _without_weights(checkpoint: dict[str, Fact]) -> bool:
+    """Return whether nothing was found, or only a config, or a download that was not complete."""
+    source = checkpoint.get("checkpoint_source")
+    return not checkpoint or "checkpoint_unread" in checkpoint or (source is not None and source.value != "tensors")
 
 
 def _fleet(order: Order) -> Fleet:

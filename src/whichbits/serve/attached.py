@@ -8,7 +8,7 @@ from whichbits.errors import BadInput, ServerNotReady
 from whichbits.record.schema import ReplicaRecord
 from whichbits.serve.control import ControlClient
 from whichbits.serve.order import Order
-from whichbits.serve.ready import hangs, wait_until_healthy
+from whichbits.serve.ready import hangs, why_unhealthy
 from whichbits.serve.replica import Endpoint, Replica
 from whichbits.study.arm import ServersThatRun
 
@@ -45,9 +45,10 @@ class AttachedFleet:
         """
         key = api_key(self._target)
         for index, url in enumerate(self._target.urls):
-            server = await self._found(str(index), url.rstrip("/").removesuffix("/v1"), key)
+            server = await self._found(str(index), _base(url), key)
             self._servers.append(server)
             self._records.append(await self._record(server))
+        self._insist_on_one_model()
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
@@ -81,8 +82,9 @@ class AttachedFleet:
         """Return which server no longer answers."""
         for server in self._servers:
             health = server.url + self._order.engine.health_path
-            if not await wait_until_healthy(health, within_seconds=_PATIENCE_SECONDS):
-                return hangs(f"{health} does not answer 200", "look at the server: whichbits did not start it")
+            reason = await why_unhealthy(health, within_seconds=_PATIENCE_SECONDS, api_key=server.endpoint.api_key)
+            if reason is not None:
+                return hangs(f"{health}: {reason}", "look at the server: whichbits did not start it")
         return None
 
     async def end(self) -> None:
@@ -92,13 +94,24 @@ class AttachedFleet:
 
     async def _found(self, name: str, url: str, key: str | None) -> _Server:
         health = url + self._order.engine.health_path
-        if not await wait_until_healthy(health, within_seconds=_PATIENCE_SECONDS):
-            raise _absent(health)
+        if (reason := await why_unhealthy(health, within_seconds=_PATIENCE_SECONDS, api_key=key)) is not None:
+            raise _absent(health, reason)
         control = ControlClient(url, api_key=key)
         self._controls.append(control)
         log = Path(self._target.logs[int(name)]) if self._target.logs else None
         endpoint = Endpoint.of(url, await served_model(self._order, control), name, key)
         return _Server(name, url, log, control, endpoint, await control.has_metrics())
+
+    def _insist_on_one_model(self) -> None:
+        models = {server.endpoint.model: server.url for server in self._servers}
+        if len(models) > 1:
+            each = ", ".join(f"{url} {name}" for name, url in models.items())
+            raise BadInput(
+                "replicas_differ",
+                f"the replicas of arm {self._order.name!r} serve different models: {each}",
+                why="requests would be spread over them, and their times mixed",
+                fix="name replicas of one model in target.urls, or the model that all have in served_model_name",
+            )
 
     async def _record(self, server: _Server) -> ReplicaRecord:
         engine = self._order.engine
@@ -149,7 +162,26 @@ def api_key(target: ServersThatRun) -> str | None:
             why="the arm's target names it as the one that holds the API key",
             fix=f"export {target.api_key_variable}=...",
         )
-    return key.strip()
+    return _one_line(key.strip(), target.api_key_variable)
+
+
+def _one_line(key: str, variable: str) -> str:
+    if key and key.isascii() and key.isprintable():
+        return key
+    raise BadInput(
+        "api_key_unusable",
+        f"the variable {variable} holds no key that fits into a header",
+        why="it is empty, or holds a line break or a character beyond ASCII",
+        fix=f"export {variable}=... with the key alone",
+    )
+
+
+def _base(url: str) -> str:
+    """Return where paths such as /health begin: people copy addresses with the end that clients want."""
+    base = url.rstrip("/")
+    for end in ("/chat/completions", "/completions", "/v1"):
+        base = base.removesuffix(end)
+    return base.rstrip("/")
 
 
 def _log_text(log: Path) -> str:
@@ -164,10 +196,10 @@ def _log_text(log: Path) -> str:
         ) from error
 
 
-def _absent(url: str) -> ServerNotReady:
+def _absent(url: str, reason: str) -> ServerNotReady:
     return ServerNotReady(
         "server_unreachable",
         f"{url} does not answer 200",
-        why="nothing listens there, it is still loading, or a proxy stands in between",
+        why=reason,
         fix="try the address with curl; start the server, or correct the arm's target",
     )

@@ -1,8 +1,6 @@
 """Servers that whichbits starts for an arm, and ends with it."""
 
 import asyncio
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
@@ -16,9 +14,9 @@ from whichbits.serve.order import Order
 from whichbits.serve.process import ServerProcess
 from whichbits.serve.ready import cause_of_death, wait_until_ready
 from whichbits.serve.replica import Endpoint, Replica
+from whichbits.serve.secrets import command_without_secrets, without_secrets
 
 _HOST = "127.0.0.1"
-_SECRET = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)S?(_|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -131,7 +129,7 @@ class LaunchedFleet:
         )
         return ReplicaRecord(
             replica=server.name,
-            command=server.launch.argv,
+            command=command_without_secrets(server.launch.argv),
             environment=without_secrets(server.environment),
             url=server.control.url,
             ready_seconds=ready_seconds,
@@ -143,8 +141,3 @@ class LaunchedFleet:
 
     def _health_url(self, server: _Server) -> str:
         return server.control.url + self._order.engine.health_path
-
-
-def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return ``environment`` as it may be written down: keys, tokens and passwords are starred."""
-    return {name: "***" if _SECRET.search(name) else value for name, value in environment.items()}

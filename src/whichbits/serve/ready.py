@@ -5,7 +5,7 @@ import re
 import time
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from whichbits.errors import ServerNotReady
 from whichbits.serve.ending import ending
@@ -18,6 +18,8 @@ _FIRST_PAUSE_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 0.5
 _PROBE_SECONDS = 5.0
 _QUOTED_LINES = 5
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_REFUSALS = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _PATIENCE_SECONDS = 10.0
 """A port closes, or an engine dies, moments before its process is gone and its log complete."""
@@ -61,15 +63,25 @@ async def cause_of_death(
 
 async def wait_until_healthy(url: str, *, within_seconds: float) -> bool:
     """Ask ``url`` of a server that somebody else runs until it says 200; return whether it did in time."""
+    return await why_unhealthy(url, within_seconds=within_seconds) is None
+
+
+async def why_unhealthy(url: str, *, within_seconds: float, api_key: str | None = None) -> str | None:
+    """Ask ``url`` of a server that somebody else runs until it says 200; return None, or why it did not in time.
+
+    What time will not mend ends the wait at once: a redirect, which the traffic would not follow, a key that is
+    refused, a certificate that is not trusted.
+    """
     from aiohttp import ClientSession, ClientTimeout
 
+    headers = {} if api_key is None else {"Authorization": f"Bearer {api_key}"}
     deadline = time.monotonic() + within_seconds
-    async with ClientSession(timeout=ClientTimeout(total=_PROBE_SECONDS)) as session:
-        while not await _is_healthy(session, url):
-            if time.monotonic() > deadline:
-                return False
+    async with ClientSession(timeout=ClientTimeout(total=_PROBE_SECONDS), headers=headers) as session:
+        while (obstacle := await _obstacle(session, url)) is not None:
+            if obstacle.lasting or time.monotonic() > deadline:
+                return obstacle.words
             await asyncio.sleep(_LONGEST_PAUSE_SECONDS)
-    return True
+    return None
 
 
 def hangs(why: str, fix: str) -> ServerNotReady:
@@ -81,6 +93,33 @@ def last_lines(log_text: str, count: int) -> tuple[str, ...]:
     """Return the last ``count`` lines with words, without colours; of a progress bar its last state."""
     states = (line.rstrip().rpartition("\r")[2] for line in _COLOUR.sub("", log_text).split("\n"))
     return tuple(state.strip() for state in states if any(map(str.isalnum, state)))[-count:]
+
+
+class _Obstacle(NamedTuple):
+    words: str
+    lasting: bool = False
+
+
+async def _obstacle(session: "ClientSession", url: str) -> _Obstacle | None:
+    from aiohttp import ClientError, ClientSSLError
+
+    try:
+        async with session.get(url, allow_redirects=False) as answer:
+            return _answered(answer.status, answer.headers.get("Location"))
+    except ClientSSLError as error:
+        return _Obstacle(f"no TLS connection can be trusted: {error}", lasting=True)
+    except (ClientError, TimeoutError) as error:
+        return _Obstacle(str(error) or f"no answer within {_PROBE_SECONDS:g} s")
+
+
+def _answered(status: int, location: str | None) -> _Obstacle | None:
+    if status == HTTPStatus.OK:
+        return None
+    if status in _REDIRECTS:
+        return _Obstacle(f"it answers {status} and redirects to {location}, which requests do not follow", lasting=True)
+    if status in _REFUSALS:
+        return _Obstacle(f"it answers {status}: the API key is missing or wrong", lasting=True)
+    return _Obstacle(f"it answers {status}")
 
 
 async def _is_healthy(session: "ClientSession", url: str) -> bool:

@@ -11,6 +11,7 @@ by its path, it costs 40 ms of CPU to start; then 1.1 ms a scrape of 55 KB, so t
 each replica and 32 MB of disk an hour. At nice 5, a busy machine serves the load loop first.
 """
 
+import errno
 import gzip
 import http.client
 import json
@@ -85,7 +86,8 @@ class ReplicaWatch(threading.Thread):
     def __init__(self, target: dict[str, Any], origin_ns: int, interval_ns: int) -> None:
         super().__init__(daemon=True)
         variable = target["bearer_variable"]
-        self._page = MetricsPage(target["url"], os.environ.get(variable) if variable else None)
+        key = os.environ.get(variable, "").strip() if variable else ""
+        self._page = MetricsPage(target["url"], key or None)
         self._names = {"arm": target["arm"], "replica": target["replica"]}
         self._path = target["path"]
         self._origin_ns, self._interval_ns = origin_ns, interval_ns
@@ -140,11 +142,23 @@ class ReplicaWatch(threading.Thread):
     def _keep(self, cell: int, time_ns: int, text: str) -> None:
         scrape = {**self._names, "cell": cell, "phase": "during", "time_ns": time_ns, "text": text}
         line = json.dumps(scrape, ensure_ascii=False).encode() + b"\n"
-        with open(self._path, "ab", buffering=0) as file:  # noqa: PTH123 - pathlib is not needed for anything else
-            file.write(gzip.compress(line, _COMPRESSION, mtime=0))
+        append(self._path, gzip.compress(line, _COMPRESSION, mtime=0))
 
     def _beats_behind(self, stretch: Stretch) -> int:
         return max(0, (time.monotonic_ns() - stretch.due_ns) // self._interval_ns)
+
+
+def append(path: str, member: bytes) -> None:
+    """Write all of ``member`` or nothing: what follows a torn one could not be read.
+
+    Raises OSError if the disk is full.
+    """
+    with open(path, "ab", buffering=0) as file:  # noqa: PTH123 - pathlib is not needed for anything else
+        end = file.seek(0, os.SEEK_END)
+        written = file.write(member)
+        if written < len(member):
+            file.truncate(end)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def report(cell: int | None, stretches: list[Stretch]) -> dict[str, Any]:

@@ -1,12 +1,14 @@
 """One served variant of the model: what it claims, how its servers start, or where they already run."""
 
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, PositiveFloat, PositiveInt, model_validator
+from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, model_validator
 
+from whichbits.study.address import plain_address
 from whichbits.study.strict import Strict
 
 WeightFormat = Literal["fp32", "bf16", "fp16", "w8a8-fp8", "w8a8-int8", "w8a16", "w4a16", "w4a8-int8"]
+Address = Annotated[str, AfterValidator(plain_address)]
 Balance = Literal["round_robin", "random", "least_outstanding", "connection_random", "prefix_hash"]
 
 
@@ -40,7 +42,7 @@ class KubernetesService(Strict):
     service: str = Field(description="The Service's name.")
     namespace: str = Field(default="default", description="Where it lives.")
     port: PositiveInt = Field(default=8000, description="The Service's port.")
-    url: str | None = Field(
+    url: Address | None = Field(
         default=None, description="Where traffic enters, if the Service's own address is not reachable from here."
     )
     context: str | None = Field(default=None, description="kubectl's context; its current one where this is not given.")
@@ -52,7 +54,7 @@ class KubernetesService(Strict):
 class ServersThatRun(Strict):
     """Servers that somebody else started: whichbits drives and reads them, and never ends them."""
 
-    urls: tuple[str, ...] = Field(default=(), description="One address a replica, as http://host:port.")
+    urls: tuple[Address, ...] = Field(default=(), description="One address a replica, as http://host:port.")
     logs: tuple[str, ...] = Field(default=(), description="The replicas' logs, in the order of urls, if readable here.")
     kubernetes: KubernetesService | None = Field(default=None, description="A Service instead of urls.")
     api_key_variable: str | None = Field(

@@ -7,7 +7,8 @@ import pytest
 
 from tests.serve.kubernetes.cluster import FakePod
 from whichbits.serve.kubernetes.objects import EndpointSlice, PodObject, ServicePort
-from whichbits.serve.kubernetes.pods import Pod, command_without_secrets, pods_of
+from whichbits.serve.kubernetes.pods import Pod, pods_of
+from whichbits.serve.secrets import command_without_secrets
 
 HTTP = ServicePort(port=80, name="http", target_port="http")
 

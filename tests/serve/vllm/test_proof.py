@@ -42,6 +42,47 @@ PACKED = {
 CUTLASS_FP8 = "Selected CutlassFP8ScaledMMLinearKernel for CompressedTensorsW8A8Fp8"
 MARLIN_FP8 = "Selected MarlinFP8ScaledMMLinearKernel for CompressedTensorsW8A8Fp8"
 MARLIN = "Using MarlinLinearKernel for CompressedTensorsWNA16"
+INT8 = {
+    "quant_method": "compressed-tensors",
+    "config_groups": {
+        "all": {
+            "weights": {"num_bits": 8, "type": "int", "strategy": "channel"},
+            "input_activations": {"num_bits": 8, "type": "int", "dynamic": True},
+        }
+    },
+}
+AWQ_8 = {"quant_method": "awq", "bits": 8, "group_size": 128, "zero_point": True}
+DEEPSEEK_FP8 = {"quant_method": "fp8", "activation_scheme": "dynamic", "weight_block_size": [128, 128]}
+BLOCK_FP8 = "Selected CutlassFp8BlockScaledMMKernel for Fp8LinearMethod"
+NVFP4 = {
+    "quant_method": "compressed-tensors",
+    "config_groups": {
+        "all": {
+            "weights": {"num_bits": 4, "type": "float", "strategy": "tensor_group", "group_size": 16},
+            "input_activations": {"num_bits": 4, "type": "float", "dynamic": "local"},
+        }
+    },
+}
+FP4_FALLBACK = (
+    "Your GPU does not have native support for FP4 computation but FP4 quantization is being used. "
+    "Weight-only FP4 compression will be used leveraging the Marlin kernel."
+)
+NATIVE_FP4 = "Using FlashInferCutlassNvFp4LinearKernel for NVFP4 GEMM"
+WIDE_FP4 = "Using FlashInferCuteDslNvFp4W4A16LinearKernel for NVFP4 GEMM"
+MARLIN_FP4 = "Using NvFp4LinearBackend.MARLIN for NVFP4 GEMM"
+NARROW_MARLIN = "Using MarlinLinearKernel for CompressedTensorsW4A8Int"
+NF4 = {"quant_method": "bitsandbytes", "load_in_4bit": True, "bnb_4bit_quant_type": "nf4"}
+W4A8 = {
+    "quant_method": "compressed-tensors",
+    "config_groups": {
+        "all": {
+            "weights": {"num_bits": 4, "type": "int", "strategy": "group", "group_size": 128},
+            "input_activations": {"num_bits": 8, "type": "int", "dynamic": True},
+        }
+    },
+}
+DRAFTER = "non-default args: {'speculative_config': {'method': 'eagle3', 'model': '/models/eagle-fp8'}}"
+OFFLOADED = "non-default args: {'model': '/models/q', 'cpu_offload_gb': 4.0, 'enable_lora': False}"
 FALLBACK = (
     "Your GPU does not have native support for FP8 computation but FP8 quantization is being used. "
     "Weight-only FP8 compression will be used leveraging the Marlin kernel."
@@ -92,12 +133,59 @@ def reasons(weight_format: str, files: dict[str, Fact], said: dict[str, Fact], *
         ("w4a16", GPTQ, log("Using MacheteLinearKernel for GPTQMarlinLinearMethod", method="gptq_marlin", gib="5.26")),
         ("w4a16", GPTQ, log(method="gptq", gib="5.3", dtype="float16")),  # plain and slow, but what it claims
         ("w4a16", PACKED, log(MARLIN, method="compressed-tensors", gib="2.65", tp=2)),
+        ("w8a8-int8", INT8, log(method="compressed-tensors", gib="8.18")),
+        ("w8a16", AWQ_8, log("Using MarlinLinearKernel for AWQMarlinLinearMethod", method="awq_marlin", gib="8.4")),
+        ("w8a8-fp8", DEEPSEEK_FP8, log(BLOCK_FP8, method="fp8", gib="8.2")),
+        ("w4a16", NVFP4, log(FP4_FALLBACK, method="compressed-tensors", gib="5.5")),
+        ("w4a16", NVFP4, log(WIDE_FP4, method="compressed-tensors", gib="5.5")),
+        ("w4a16", NVFP4, log(MARLIN_FP4, FP4_FALLBACK, method="compressed-tensors", gib="5.5")),
+        ("w4a16", PACKED, log(MARLIN, CUTLASS_FP8, method="compressed-tensors", gib="5.2")),  # some layers in FP8
+        ("w4a16", None, log(method="bitsandbytes", gib="5.6")),
+        ("w4a16", NF4, log(method="bitsandbytes", gib="5.6")),
+        ("w4a8-int8", W4A8, log(NARROW_MARLIN, method="compressed-tensors", gib="5.2")),
+        ("bf16", None, log(DRAFTER, CUTLASS_FP8, method=None, gib="15.1")),  # the drafter is the narrow one
+        ("w4a16", GPTQ, log(OFFLOADED, method="gptq_marlin", gib="1.3")),
     ],
 )
 def test_an_arm_that_is_what_it_claims(
     tmp_path: Path, weight_format: str, quantization: dict[str, Any] | None, said: dict[str, Fact]
 ) -> None:
     assert reasons(weight_format, checkpoint(tmp_path, quantization), said) == []
+
+
+GPTQ_MARLIN = log("Using MarlinLinearKernel for GPTQMarlinLinearMethod", method="gptq_marlin", gib="5.26")
+
+
+@pytest.mark.parametrize(
+    ("weight_format", "marlin_input", "reason"),
+    [
+        ("w4a16", None, ""),
+        ("w4a16", "int8", "8-bit int8 activations"),
+        ("w4a8-int8", "int8", ""),
+        ("w4a8-int8", "fp8", "8-bit fp8 activations"),
+        ("w4a8-int8", None, "quantises weights only"),
+    ],
+)
+def test_marlin_multiplies_with_what_its_server_was_told(
+    tmp_path: Path, weight_format: str, marlin_input: str | None, reason: str
+) -> None:
+    told = {} if marlin_input is None else {"VLLM_MARLIN_INPUT_DTYPE": marlin_input}
+    found = reasons(weight_format, checkpoint(tmp_path, GPTQ), GPTQ_MARLIN, environment=told)
+
+    assert reason in "; ".join(found) if reason else found == []
+
+
+def test_our_own_environment_reaches_servers_of_ours_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VLLM_MARLIN_INPUT_DTYPE", "int8")
+    files = checkpoint(tmp_path, GPTQ)
+
+    assert reasons("w4a16", files, GPTQ_MARLIN)
+    assert reasons("w4a16", files, GPTQ_MARLIN, target="http://127.0.0.1:1") == []
+
+
+@pytest.mark.parametrize("weight_format", ["w4a8-int8", "w4a16"])
+def test_marlin_for_layers_that_ask_for_8_bits_says_nothing_of_activations(weight_format: str) -> None:
+    assert reasons(weight_format, {}, log(NARROW_MARLIN, method="compressed-tensors", gib=None)) == []
 
 
 def test_a_gptq_arm_that_vllm_loads_with_16_bits(tmp_path: Path) -> None:
@@ -131,6 +219,23 @@ def test_a_gptq_arm_that_vllm_loads_with_16_bits(tmp_path: Path) -> None:
         ),
         ("fp16", None, log(method=None, gib="14.29"), "fp16 is float16, but vLLM computes in bfloat16"),
         ("bf16", None, log(method="fp8", gib="8.2"), "vLLM quantises them with fp8"),
+        ("w8a8-int8", FP8, log(method="compressed-tensors", gib="8.18"), "the checkpoint's weights are fp8 numbers"),
+        ("w8a8-fp8", INT8, log(method="compressed-tensors", gib="8.18"), "the checkpoint's weights are int8 numbers"),
+        ("w8a8-int8", None, log(method="fp8", gib="8.2"), "method fp8 computes in fp8"),
+        ("w8a8-fp8", None, log(method="bitsandbytes", gib="8.2"), "method bitsandbytes computes in int8"),
+        ("w4a8-int8", NF4, log(method="bitsandbytes", gib="5.6"), "config quantises weights only"),
+        ("w4a8-int8", PACKED, log(MARLIN, method="compressed-tensors", gib="5.2"), "with 16-bit activations"),
+        ("w8a8-int8", DEEPSEEK_FP8, log(BLOCK_FP8, method="fp8", gib="8.2"), "8-bit fp8 activations"),
+        ("w8a16", GPTQ, log(method="awq_marlin", gib="5.2"), "method awq_marlin has 4"),
+        ("w4a16", AWQ_8, log(method="awq_marlin", gib="8.4"), "method awq_marlin has 8"),
+        ("w4a16", NVFP4, log(NATIVE_FP4, method="compressed-tensors", gib="5.5"), "4-bit fp4 activations"),
+        ("w4a16", NVFP4, log(method="compressed-tensors", gib="5.5"), "the checkpoint asks for 4-bit ones"),
+        (
+            "w4a16",
+            GPTQ,
+            log("non-default args: {'enable_lora': False}", method="auto_gptq", gib="14.29"),
+            "16 bits, not 4",
+        ),
         ("w4a16", GPTQ, log("Using flashinfer-cutlass for NVFP4 GEMM", method="modelopt_fp4", gib="5.2"), "4-bit fp4"),
     ],
 )
@@ -171,6 +276,41 @@ def test_a_model_too_small_to_tell_its_widths_apart_decides_nothing(tmp_path: Pa
     tiny = checkpoint(tmp_path, GPTQ, hidden_size=896, intermediate_size=1024, num_hidden_layers=4)
 
     assert reasons("w4a16", tiny, log(method="gptq_marlin", gib="0.61")) == []
+
+
+TIED = {"hidden_size": 1536, "intermediate_size": 8960, "num_attention_heads": 12, "num_key_value_heads": 2}
+
+
+@pytest.mark.parametrize("spare_gib", [0, 0.435])
+def test_a_tied_head_that_the_files_hold_all_the_same_is_not_loaded(tmp_path: Path, spare_gib: float) -> None:
+    """Qwen2.5-1.5B in 8 bits: 1.22 GiB of linear layers and 0.435 of embedding; 8 bits and a head less look like 4."""
+    files = checkpoint(tmp_path, INT8, **TIED, tie_word_embeddings=True)
+    spare = round(spare_gib * 2**30)
+    stored = files | {"total_bytes": Fact(int(str(files["total_bytes"].value)) + spare, "")}
+
+    assert reasons("w8a8-int8", stored, log(method="compressed-tensors", gib="1.67")) == []
+    (reason,) = reasons("w8a8-int8", stored, log(method="compressed-tensors", gib="2.88"))
+    assert "16 bits, not 8" in reason
+
+
+@pytest.mark.parametrize("gib", ["1.62", "2.6"])  # a rank's part with the encoder spread over four, or whole in each
+def test_an_encoder_may_lie_whole_on_every_gpu(tmp_path: Path, gib: str) -> None:
+    """5.19 GiB in 4 bits and 1.3 of encoder: 6.5 on four GPUs together, or 10.4; 16 bits are 15.6, or 19.5."""
+    assert reasons("w4a16", seeing(tmp_path, 1.3), log(method="gptq_marlin", gib=gib, tp=4)) == []
+
+
+@pytest.mark.parametrize("gib", ["3.9", "4.88"])
+def test_an_encoder_hides_no_wrong_width(tmp_path: Path, gib: str) -> None:
+    found = reasons("w4a16", seeing(tmp_path, 1.3), log(method="auto_gptq", gib=gib, tp=4))
+
+    assert "16 bits, not 4" in "; ".join(found)
+
+
+def seeing(folder: Path, encoder_gib: float) -> dict[str, Fact]:
+    files = checkpoint(folder, GPTQ)
+    extra = round(encoder_gib * 2**30)
+    total = int(str(files["total_bytes"].value)) + extra
+    return files | {"encoder_bytes": Fact(extra, ""), "total_bytes": Fact(total, "")}
 
 
 def test_16_bit_files_may_be_narrowed_by_vllm_but_not_without_a_method(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from whichbits.analyze.findings.arms import idle_activation_quantization
 from whichbits.analyze.findings.books import explained_books, other_traffic, unbalanced_books
-from whichbits.analyze.findings.cache import not_cold, unexpected_hits, unknown_cache, unverified_resets
+from whichbits.analyze.findings.cache import not_cold, shown_resets, unexpected_hits, unknown_cache, unverified_resets
 from whichbits.analyze.findings.client import busy_machine, client_limits
 from whichbits.analyze.findings.contradictions import throughput_against_latency
 from whichbits.analyze.findings.crossings import alignments, crossings, service_levels, tails, without_interval
@@ -46,6 +46,7 @@ CHECKS: tuple[Check, ...] = (
     explained_books,
     unequal_work,
     unverified_resets,
+    shown_resets,
     not_cold,
     unexpected_hits,
     client_limits,

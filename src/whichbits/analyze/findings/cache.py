@@ -2,19 +2,57 @@
 
 from collections.abc import Iterator
 
-from whichbits.analyze.cache import beyond
+from whichbits.analyze.cache import SLACK, beyond
 from whichbits.analyze.findings.observed import Observed, evidence, place
 from whichbits.analyze.summary import CellSummary, Finding
 
+_UNVERIFIED = "unverified"
+"""How the state of a cell's cache begins where no server confirmed it."""
+
 
 def unverified_resets(observed: Observed) -> Iterator[Finding]:
-    """Name the cells that were to be cold, and were not shown to be."""
-    doubtful = {cell.cell: cell.cache_state or "" for cell in observed.manifest.cells}
+    """Name the cells that were to be cold, and are shown to be neither by a server's word nor by their hit rates."""
+    for state, cells in _unconfirmed(observed).items():
+        doubtful = [cell for cell in cells if not _shown_cold(cell)]
+        if doubtful:
+            text = (
+                f"In {len(doubtful)} of {len(observed.done)} cells the prefix cache was not shown to be empty: {state}."
+            )
+            yield Finding("observed", "cache_reset_unverified", text, evidence(doubtful))
+
+
+def shown_resets(observed: Observed) -> Iterator[Finding]:
+    """Say in one line which resets nobody confirmed, though the hit rates show that nothing was left to find."""
+    for state, cells in _unconfirmed(observed).items():
+        cold = [cell for cell in cells if _shown_cold(cell)]
+        if cold:
+            text = (
+                f"In {len(cold)} of {len(observed.done)} cells the hit rate shows that the prefix cache held nothing "
+                f"of earlier cells, though no reset was confirmed: {state}."
+            )
+            yield Finding("observed", "cache_reset_shown", text, evidence(cold))
+
+
+def _unconfirmed(observed: Observed) -> dict[str, list[CellSummary]]:
+    """Group the cells whose reset nobody confirmed by what the servers said."""
+    states = {cell.cell: cell.cache_state or "" for cell in observed.manifest.cells}
+    found: dict[str, list[CellSummary]] = {}
     for cell in observed.done:
-        state = doubtful.get(cell.cell, "")
-        if state.startswith("unverified"):
-            text = f"{place(cell)}: the prefix cache was not shown to be empty ({state})."
-            yield Finding("observed", "cache_reset_unverified", text, evidence([cell]))
+        label, _, said = states.get(cell.cell, "").partition(": ")
+        if label == _UNVERIFIED:
+            found.setdefault(said, []).append(cell)
+    return found
+
+
+def _shown_cold(cell: CellSummary) -> bool:
+    """Return whether the hit rate is the one of an empty cache, told narrowly enough to be a proof.
+
+    Where nobody recorded which replica got a request, the expectation may be too wide to tell warm from cold.
+    """
+    if not cell.hit_rate_as_expected or cell.expected_prefix_hit_rate is None:
+        return False
+    low, high = cell.expected_prefix_hit_rate
+    return high - low <= SLACK
 
 
 def unknown_cache(observed: Observed) -> Iterator[Finding]:

@@ -1,12 +1,18 @@
 """Did the client, or something else on its machine, set the pace?"""
 
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 from whichbits.analyze.findings.observed import Observed, evidence, place
 from whichbits.analyze.summary import Finding
+from whichbits.record.schema import ArmRecord, Cell, Manifest
 
 QUIET_CORES = 0.1
-"""Cores; an idle system's own daemons stay well below, and a tenth of a core already shifts a median visibly."""
+"""Cores; an idle system's own daemons stay well below, and a tenth of a core already shifts the median of an arm that
+the processor serves."""
+
+BUSY_SHARE = 0.25
+"""Share of all cores above which others are in the way of client and engine even where a GPU serves the arm."""
 
 
 def client_limits(observed: Observed) -> Iterator[Finding]:
@@ -26,15 +32,49 @@ def client_limits(observed: Observed) -> Iterator[Finding]:
 
 
 def busy_machine(observed: Observed) -> Iterator[Finding]:
-    """Name the cells during which something else used the machine that the study ran on."""
-    busy = [cell for cell in observed.manifest.cells if (cell.other_cpu_cores or 0.0) > QUIET_CORES]
+    """Name the cells during which something else used the machine so much that their numbers may be of it."""
+    busy = [cell for cell in observed.manifest.cells if _disturbed(cell, observed.manifest)]
     if busy:
         most = max(busy, key=lambda cell: cell.other_cpu_cores or 0.0)
         numbers = {cell.cell for cell in busy}
+        cores = observed.manifest.host.get("cores")
         text = (
             f"The machine was not quiet in {len(busy)} of {len(observed.done)} cells: other processes kept up to "
-            f"{most.other_cpu_cores:.2f} of its cores busy (cell {most.cell}). On a processor that serves the arms "
-            f"itself, such cells are slower than they should be."
+            f"{most.other_cpu_cores:.2f} of its {'' if cores is None else f'{cores} '}cores busy (cell {most.cell}). "
+            f"Such cells may be slower than they should be."
         )
         named = evidence([cell for cell in observed.cells if cell.cell in numbers])
         yield Finding("observed", "machine_not_quiet", text, named)
+
+
+def _disturbed(cell: Cell, manifest: Manifest) -> bool:
+    """Return whether others took what the cell needed.
+
+    A processor that serves the arm itself has none to spare. Beside a GPU, client and engine use a few cores, and
+    others matter once they keep a large share busy. A server here that somebody else started counts as others too.
+    """
+    others = cell.other_cpu_cores
+    arm = manifest.arms.get(cell.arm)
+    if others is None or arm is None or _attached_here(arm):
+        return False
+    if _serves_on_processor(arm):
+        return others > QUIET_CORES
+    cores = manifest.host.get("cores")
+    return isinstance(cores, int | float) and others > BUSY_SHARE * cores
+
+
+def _serves_on_processor(arm: ArmRecord) -> bool:
+    """Return whether whichbits' own machine computes the arm; an attached server computes elsewhere."""
+    if not all(replica.command for replica in arm.replicas):
+        return False
+    devices = [fact.value for replica in arm.replicas if (fact := replica.facts.get("device")) is not None]
+    return arm.engine == "embedded" or "cpu" in devices
+
+
+def _attached_here(arm: ArmRecord) -> bool:
+    return any(not replica.command and _is_loopback(replica.url) for replica in arm.replicas)
+
+
+def _is_loopback(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")

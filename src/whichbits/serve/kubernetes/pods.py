@@ -6,12 +6,10 @@ from dataclasses import dataclass
 
 from whichbits.record.schema import Fact
 from whichbits.serve.kubernetes.objects import Container, ContainerStatus, EndpointSlice, PodObject, ServicePort
-from whichbits.serve.launched import without_secrets
+from whichbits.serve.secrets import command_without_secrets, without_secrets
 
 _GPU = re.compile(r"(^|/|\.)gpu(\.|$)|/mig-")
 """Such as nvidia.com/gpu, amd.com/gpu, gpu.intel.com/i915, nvidia.com/mig-1g.10gb."""
-_SECRET_FLAG = re.compile(r"(?P<flag>--?([\w-]*[-_])?(key|token|secret|password))(?P<rest>=.*)?", re.IGNORECASE)
-"""Not the plural: --max-num-batched-tokens is no secret."""
 
 
 @dataclass(frozen=True)
@@ -154,17 +152,3 @@ def _trouble(each: PodObject, status: ContainerStatus) -> tuple[str, str | None]
 def _gpus(container: Container) -> int | None:
     counts = [int(count) for kind, count in (container.resources.limits or {}).items() if _GPU.search(kind)]
     return sum(counts) if counts else None
-
-
-def command_without_secrets(command: Iterable[str]) -> tuple[str, ...]:
-    """Return ``command`` as it may be written down: values of flags that are keys, tokens or passwords are starred."""
-    shown: list[str] = []
-    hide_next = False
-    for word in command:
-        flag = _SECRET_FLAG.fullmatch(word)
-        if hide_next and not word.startswith("-"):
-            shown.append("***")
-        else:
-            shown.append(f"{flag['flag']}=***" if flag and flag["rest"] else word)
-        hide_next = flag is not None and flag["rest"] is None
-    return tuple(shown)

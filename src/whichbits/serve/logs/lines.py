@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -13,7 +13,9 @@ _COLOUR = re.compile(
     |   \x1b (?: \[ [0-?]*+ [ -/]*+ [@-~] | \] [^\x07\x1b]*+ (?:\x07|\x1b\\)?+ | [@-Z\\-_] )""",
     re.VERBOSE,
 )
-_BREAK = re.compile(r"(?:\^M)?(?:\r\n|\n)|\r")  # also where an editor spelled the CR out
+_COLOUR_TELLS = re.compile(r"\[\d{1,3}(?:;\d{1,3})*m")
+"""What every colour has that has lost its escape: quick to look for, and absent from most logs."""
+
 _PREFIX = re.compile(
     r"""\s*+ (?:
       \( (?P<name>[A-Za-z][^()]*?) \s pid=(?P<pid>\d{1,10}) (?:,\s*ip=[^()]*)?+ \)              # vLLM, Ray
@@ -108,17 +110,34 @@ class LogLine:
 
 def read_lines(text: str) -> tuple[LogLine, ...]:
     """Return the lines that say something, in order."""
-    raw = [part for line in _BREAK.split(_COLOUR.sub("", text)) for part in _unglued(line)]
-    lines = [line for part in raw[:-1] if not _ACCESS.search(part) and (line := _line(part))]
+    raw = [part for line in _broken(_without_colour(text)) for part in _unglued(line)]
+    lines = [line for part in raw[:-1] if not _is_access(part) and (line := _line(part))]
     if last := _line(raw[-1]):
         lines.append(replace(last, cut=True))
     return tuple(_with_continuations(lines))
 
 
-def _unglued(line: str) -> Iterator[str]:
-    cuts = [found.start() for found in _GLUED.finditer(line)] if line.count(".py:") > 1 else []
-    for start, end in pairwise([0, *cuts, len(line)]):
-        yield line[start:end]
+def _without_colour(text: str) -> str:
+    coloured = "\x1b" in text or _COLOUR_TELLS.search(text) is not None
+    return _COLOUR.sub("", text) if coloured else text
+
+
+def _broken(text: str) -> list[str]:
+    """Break at every line end of any system, also where an editor spelled the CR out as ^M."""
+    if "\r" in text or "^M" in text:
+        text = text.replace("\r\n", "\n").replace("^M\n", "\n").replace("\r", "\n")
+    return text.split("\n")
+
+
+def _is_access(line: str) -> bool:
+    return "INFO:" in line and _ACCESS.search(line) is not None
+
+
+def _unglued(line: str) -> Iterable[str]:
+    if line.count(".py:") < 2:
+        return (line,)
+    cuts = [found.start() for found in _GLUED.finditer(line)]
+    return [line[start:end] for start, end in pairwise([0, *cuts, len(line)])]
 
 
 def _line(raw: str) -> LogLine | None:

@@ -92,7 +92,7 @@ def searched(wordings: Iterable[Wording], line: LogLine) -> Iterator[tuple[Wordi
 
 def search(known: Wording, line: LogLine) -> re.Match[str] | None:
     """Find a wording that begins in this line, even if the line was wrapped."""
-    for text in line.readings:
+    for text in line.readings if line.continuation else (line.text,):
         found = known.pattern.search(text) if known.mark in text else None
         if found and found.start() < max(1, len(line.text)):
             return None if _is_cut(found, line) else found

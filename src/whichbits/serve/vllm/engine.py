@@ -12,7 +12,7 @@ from whichbits.serve.vllm.checkpoint import checkpoint_facts, checkpoint_folder
 from whichbits.serve.vllm.environment import server_environment
 from whichbits.serve.vllm.facts import log_facts, server_facts
 from whichbits.serve.vllm.failure import cause_of_death
-from whichbits.serve.vllm.flags import server_flags
+from whichbits.serve.vllm.flags import check_options, server_flags
 from whichbits.serve.vllm.interpreter import InstalledVllm, installed_vllm
 from whichbits.serve.vllm.proof import contradictions
 from whichbits.study.arm import Arm
@@ -31,9 +31,10 @@ class VllmEngine:
         """Find the interpreter and the checkpoint; vLLM itself fetches what a hub holds.
 
         Raises:
-            BadInput: no vLLM there, no model at the path, or flags that contradict each other.
+            BadInput: no vLLM there, no model at the path, or options that are not the user's to give.
         """
         if arm.target is None:
+            check_options(arm)
             _installed(arm)
         folder = checkpoint_folder(arm, os.environ)
         return Prepared(arm.model, {} if folder is None else checkpoint_facts(folder))

@@ -33,7 +33,7 @@ def server_flags(arm: Arm, installed: InstalledVllm, place: Place) -> tuple[str,
     Raises:
         BadInput: ``vllm_option`` if an option says again what a setting or whichbits itself says.
     """
-    _check(arm)
+    check_options(arm)
     settings = arm.settings()
     if (share := shared_memory(arm, installed, place)) is not None:
         settings["gpu_memory_utilization"] = share
@@ -93,7 +93,12 @@ def _profiler(arm: Arm, release: Release, place: Place) -> Iterator[str]:
     yield from ("--profiler-config", json.dumps(config))
 
 
-def _check(arm: Arm) -> None:
+def check_options(arm: Arm) -> None:
+    """Refuse options that say again what a setting or whichbits itself says, or that hold a secret.
+
+    Raises:
+        BadInput: ``vllm_option``.
+    """
     for option in arm.options:
         name = _plain(option)
         if name in _OURS:

@@ -3,11 +3,12 @@
 No rule speaks where one of its facts is missing.
 """
 
+import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from whichbits.record.schema import Fact
-from whichbits.serve.vllm.loaded import LoadedWidth, loaded_width
+from whichbits.serve.vllm.loaded import LoadedWidth, drafts, loaded_width
 from whichbits.serve.vllm.widths import Widths, kernel_widths
 from whichbits.study.arm import Arm
 
@@ -33,6 +34,14 @@ CLAIMS = {
     "w4a8-int8": Claim(4, 8, "int8"),
 }
 _COMPUTES_IN = {"fp32": ("float32", "float"), "bf16": ("bfloat16",), "fp16": ("float16", "half")}
+_METHOD_KIND = {
+    "fp8": "fp8",
+    "fbgemm_fp8": "fp8",
+    "ptpc_fp8": "fp8",
+    "modelopt": "fp8",
+    "experts_int8": "int8",
+    "bitsandbytes": "int8",
+}
 _METHOD_BITS = {
     "awq": 4,
     "awq_marlin": 4,
@@ -45,7 +54,9 @@ _METHOD_BITS = {
     "mxfp4": 4,
     "experts_int8": 8,
 }
-_WEIGHT_ONLY_METHODS = ("gptq", "awq")
+_WEIGHT_ONLY_METHODS = ("gptq", "awq", "hqq", "moe_wna16")
+_MARLIN_INPUT = "VLLM_MARLIN_INPUT_DTYPE"
+_MARLIN_INPUTS = ("int8", "fp8")
 _FALLBACK = "fp8_weight_only_marlin_fallback"
 _WIDE = 16
 
@@ -55,15 +66,18 @@ def contradictions(arm: Arm, checkpoint: Facts, said: Facts) -> list[str]:
 
     ``checkpoint`` holds facts of its files, ``said`` what the server told.
     """
-    claim, kernels = CLAIMS[arm.weight_format], kernel_widths(said)
+    claim, marlin_input = CLAIMS[arm.weight_format], _marlin_input(arm)
+    kernels = _own_kernels(arm, said, marlin_input)
+    told = bool(kernels) or marlin_input is not None
     found = [
         _unquantized(claim, said),
-        _wrong_method(claim, said),
+        _wrong_method(claim, checkpoint, said, marlin_input),
         _wrong_bytes(claim, loaded_width(arm.options, checkpoint, said)),
         _wrong_dtype(arm.weight_format, said),
         _wrong_stored_bits(claim, checkpoint, said),
+        None if kernels else _wrong_kind(claim, checkpoint, said),
         *_wrong_kernels(claim, kernels),
-        _weight_only_fallback(claim, said) or (None if kernels else _wrong_activations(claim, checkpoint, said)),
+        _weight_only_fallback(claim, said) or (None if told else _wrong_activations(claim, checkpoint, said)),
     ]
     return [reason for reason in found if reason is not None]
 
@@ -75,22 +89,37 @@ def _unquantized(claim: Claim, said: Facts) -> str | None:
     return f"{claim.weights}-bit weights are claimed, but vLLM says quantization=None"
 
 
-def _wrong_method(claim: Claim, said: Facts) -> str | None:
+def _marlin_input(arm: Arm) -> str | None:
+    """Return the type of activations that a server of ours was told to give Marlin; None is its default, 16 bits."""
+    inherited = os.environ if arm.target is None else {}
+    wish = arm.environment.get(_MARLIN_INPUT) or inherited.get(_MARLIN_INPUT) or ""
+    return wish.lower() if wish.lower() in _MARLIN_INPUTS else None
+
+
+def _own_kernels(arm: Arm, said: Facts, marlin_input: str | None) -> list[Widths]:
+    """Return the kernels of the model itself: with a drafter beside it, nobody can tell whose they are."""
+    return [] if drafts(arm.options, said) else kernel_widths(said, marlin_input)
+
+
+def _wrong_method(claim: Claim, checkpoint: Facts, said: Facts, marlin_input: str | None) -> str | None:
     method = _text(said, "quantization")
     if method is None:
         return None
     if claim.weights >= _WIDE:
         return f"{claim.weights}-bit weights are claimed, but vLLM quantises them with {method}"
-    bits = _METHOD_BITS.get(method, claim.weights)
+    bits: float = _METHOD_BITS.get(method, claim.weights)
+    if "awq" in method:  # 4 bits for nearly everybody; a checkpoint that says otherwise knows better
+        bits = _number(checkpoint, "config_bits") or bits
     if bits != claim.weights:
-        return f"{claim.weights}-bit weights are claimed, but vLLM's method {method} has {bits}"
-    if claim.activations < _WIDE and method.removeprefix("auto_").startswith(_WEIGHT_ONLY_METHODS):
+        return f"{claim.weights}-bit weights are claimed, but vLLM's method {method} has {bits:g}"
+    weights_only = marlin_input is None and claim.activations < _WIDE
+    if weights_only and method.removeprefix("auto_").startswith(_WEIGHT_ONLY_METHODS):
         return f"{claim.activations}-bit activations are claimed, but vLLM's method {method} quantises weights only"
     return None
 
 
 def _wrong_bytes(claim: Claim, loaded: LoadedWidth | None) -> str | None:
-    if loaded is None or loaded.bits == claim.weights:
+    if loaded is None or claim.weights in loaded.possible:
         return None
     return (
         f"the linear layers were loaded with {loaded.bits} bits, not {claim.weights}: the model takes "
@@ -118,11 +147,25 @@ def _wrong_stored_bits(claim: Claim, checkpoint: Facts, said: Facts) -> str | No
     return f"{claim.weights}-bit weights are claimed, but the checkpoint {stored} {bits:g}-bit linear layers"
 
 
+def _wrong_kind(claim: Claim, checkpoint: Facts, said: Facts) -> str | None:
+    """Tell 8-bit integers from 8-bit floats where no kernel did: by the method's name, or by the checkpoint."""
+    if claim.kind is None or claim.weights != 8:
+        return None
+    method = _text(said, "quantization") or ""
+    if (kind := _METHOD_KIND.get(method)) is not None and kind != claim.kind:
+        return f"{_words(claim)} are claimed, but vLLM's method {method} computes in {kind}"
+    stored = _text(checkpoint, "weight_kind") if _number(checkpoint, "linear_bits") == claim.weights else None
+    if stored is None or f"{stored}8" == claim.kind:
+        return None
+    return f"{_words(claim)} are claimed, but the checkpoint's weights are {stored}8 numbers"
+
+
 def _wrong_kernels(claim: Claim, kernels: list[Widths]) -> list[str]:
+    """Name the kernels that cannot serve the claim; mixed checkpoints have some beside the one that can."""
+    if any(kernel.may_serve(claim.weights, claim.activations, claim.kind) for kernel in kernels):
+        return []
     return [
-        f"{kernel.name} ran for {kernel.layer}, which {kernel.words}; claimed is {_words(claim)}"
-        for kernel in kernels
-        if not kernel.may_serve(claim.weights, claim.activations, claim.kind)
+        f"{kernel.name} ran for {kernel.layer}, which {kernel.words}; claimed is {_words(claim)}" for kernel in kernels
     ]
 
 
@@ -153,6 +196,8 @@ def _wrong_activations(claim: Claim, checkpoint: Facts, said: Facts) -> str | No
 
 def _weights_only(checkpoint: Facts) -> bool:
     method = _text(checkpoint, "quant_method")
+    if method == "bitsandbytes":
+        return _number(checkpoint, "config_bits") == CLAIMS["w4a16"].weights
     return method in _WEIGHT_ONLY_METHODS or (method == "compressed-tensors" and "config_bits" in checkpoint)
 
 

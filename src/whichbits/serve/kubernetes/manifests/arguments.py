@@ -2,7 +2,7 @@
 
 from whichbits.errors import BadInput
 from whichbits.serve.engine import Place
-from whichbits.serve.launched import without_secrets
+from whichbits.serve.secrets import without_secrets
 from whichbits.serve.vllm.flags import server_flags
 from whichbits.serve.vllm.interpreter import InstalledVllm
 from whichbits.study.arm import Arm

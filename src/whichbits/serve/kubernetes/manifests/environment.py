@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from whichbits.serve.launched import without_secrets
+from whichbits.serve.secrets import without_secrets
 from whichbits.study.arm import Arm
 
 SECRET = "whichbits"  # noqa: S105 - the name of the Secret; its keys are the variables' names

@@ -38,7 +38,17 @@ _FACTS = {
     "device_config": "device",
     "attention_backend": "attention_backend",
 }
+_COUNTS = (
+    *("max_model_len", "max_num_seqs", "max_num_batched_tokens", "block_size"),
+    *("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size"),
+)
 _UNDECIDED = (None, "auto", "")
+_MOVE_WEIGHTS = (
+    *("cpu_offload_gb", "offload_backend", "enable_lora", "language_model_only", "limit_mm_per_prompt"),
+    *("mm_encoder_only", "mm_encoder_tp_mode", "enable_eplb", "hf_overrides"),
+)
+"""Arguments that put more than the model's weights, or less than all of them, into the figure of loaded memory."""
+_OFF = (None, False, 0, 0.0, "", "{}", "None")
 
 
 def read_arguments(lines: Sequence[LogLine]) -> Iterator[Reading]:
@@ -46,9 +56,11 @@ def read_arguments(lines: Sequence[LogLine]) -> Iterator[Reading]:
     for line, fields in _printed(_ARGUMENTS, lines):
         values = {name: value(text) for name, text in fields.items()}
         for name, fact in _FACTS.items():
-            if name in values and values[name] not in _UNDECIDED:
+            if name in values and values[name] not in _UNDECIDED and _fits(fact, values[name]):
                 yield Reading(fact, _single(values[name]), line)
         yield from _only_arguments(values, line)
+        if moving := [name for name in _MOVE_WEIGHTS if name in values and values[name] not in _OFF]:
+            yield Reading("weights_moved_by", ", ".join(moving), line)
         yield from _speculation(fields.get("speculative_config", ""), line)
 
 
@@ -56,8 +68,8 @@ def read_configuration(lines: Sequence[LogLine]) -> Iterator[Reading]:
     """Yield what vLLM made of the arguments, with None where it says None."""
     for line, fields in _printed(_CONFIGURATION, lines):
         for name, fact in _FACTS.items():
-            if name in fields:
-                yield Reading(fact, _single(value(fields[name])), line)
+            if name in fields and _fits(fact, meant := value(fields[name])):
+                yield Reading(fact, _single(meant), line)
         yield from _speculation(fields.get("speculative_config", ""), line)
         if sizes := _CAPTURE_SIZES.search(line.unwrapped()):
             yield Reading("cudagraph_capture_sizes", integers(sizes["sizes"]), line)
@@ -81,6 +93,11 @@ def _only_arguments(values: Mapping[str, Any], line: LogLine) -> Iterator[Readin
     for name, (fact, meaning) in readers.items():
         if name in values and (values[name] is not None or name == "quantization"):
             yield Reading(fact, meaning(values[name]), line)
+
+
+def _fits(fact: str, meant: Any) -> bool:
+    """Return whether a count is one, or not decided: a torn or wrapped line may hold anything in its place."""
+    return fact not in _COUNTS or meant is None or (type(meant) is int and meant > 0)
 
 
 def _speculation(printed: str, line: LogLine) -> Iterator[Reading]:

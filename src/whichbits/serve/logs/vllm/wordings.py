@@ -140,7 +140,7 @@ VERSION = (
 
 KERNEL = (
     wording("Kernel for ", r"(?:Using|Selected) (?P<kernel>\w+Kernel) for (?P<layer>\w++)(?!-)"),
-    wording(" for ", r"Using (?P<kernel>[\w-]+) for (?P<layer>(?:NV|MX)FP\d GEMM|mixed-precision linear)"),
+    wording(" for ", r"Using (?:\w+\.)?(?P<kernel>[\w-]+) for (?P<layer>(?:NV|MX)FP\d GEMM|mixed-precision linear)"),
 )
 """The kernels of quantized linear layers: the method's name is not the kernel's."""
 

@@ -1,0 +1,35 @@
+"""A full disk is said in one error; any other failure of the system is not hidden."""
+
+import errno
+import os
+from typing import NoReturn
+
+import pytest
+
+from whichbits import cli
+
+
+def app_that_raises(monkeypatch: pytest.MonkeyPatch, error: OSError) -> None:
+    def failing(*_: object, **__: object) -> NoReturn:
+        raise error
+
+    monkeypatch.setattr(cli, "app", failing)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_ends_in_one_error(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], number: int
+) -> None:
+    app_that_raises(monkeypatch, OSError(number, os.strerror(number), "/runs/it/run.json"))
+
+    assert cli.exit_code(["run"]) == 2
+    said = capfd.readouterr().err
+    assert "disk_full" in said
+    assert "/runs/it/run.json" in said
+
+
+def test_other_failures_of_the_system_are_not_called_a_full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    app_that_raises(monkeypatch, PermissionError(errno.EACCES, "denied"))
+
+    with pytest.raises(PermissionError):
+        cli.exit_code(["run"])
