@@ -190,3 +190,27 @@ def test_nothing_is_profiled_that_is_not_asked_for() -> None:
 def test_a_load_that_is_not_measured_is_not_profiled() -> None:
     assert "profile: c32 is not among the loads" in complaint(f"{GOOD}profile: {{loads: [32]}}\n")
     assert "did you mean 'seconds'" in complaint(f"{GOOD}profile: {{second: 1}}\n")
+
+
+def test_defaults_for_a_start_pass_by_arms_that_run_already() -> None:
+    defaults = "{model: m.gguf, gpus: [1], python: /opt/python, replicas: 2, options: {threads: 2}, dtype: half}"
+    running = GOOD.replace("{model: m.gguf, options: {threads: 2, kv_cache_gib: 1}}", defaults)
+    arm = parse_study(running.replace("{weight_format: fp16}", "{weight_format: fp16, target: 'http://h:1'}"), "s")
+
+    sixteen, four = arm.arms["sixteen"], arm.arms["four"]
+    assert (sixteen.gpus, sixteen.python, sixteen.replicas, sixteen.options, sixteen.dtype) == (
+        None,
+        None,
+        1,
+        {},
+        "half",
+    )
+    assert (four.gpus, four.replicas, four.options) == ((1,), 2, {"threads": 1})
+
+
+@pytest.mark.parametrize("key", ["options: {threads: 1}", "environment: {A: b}", "gpus: [0]", "replicas: 2"])
+def test_what_only_a_start_applies_is_refused_of_a_running_arm(key: str) -> None:
+    text = GOOD.replace("{weight_format: fp16}", "{weight_format: fp16, target: 'http://h:1', " + key + "}")
+
+    assert f"{key.partition(':')[0]}" in complaint(text)
+    assert "for servers that whichbits starts" in complaint(text)

@@ -121,11 +121,17 @@ class Arm(EngineSettings):
         if self.replicas > 1 and self.target.kubernetes is None:
             message = "replicas are for servers that whichbits starts; target names one url for each running one"
             raise ValueError(message)
+        if (self.options or self.environment) and self.target.kubernetes is None:
+            message = "options and environment are for servers that whichbits starts; those of target run already"
+            raise ValueError(message)
         return self
 
 
 class ArmDefaults(EngineSettings):
-    """What every arm has unless it says otherwise; options and environment merge key by key."""
+    """What every arm has unless it says otherwise; options and environment merge key by key.
+
+    What only a start applies (python, gpus, replicas, options, environment) is not for arms whose ``target`` has urls.
+    """
 
     engine: str | None = Field(default=None, description="Engine of arms that name none.")
     model: str | None = Field(default=None, description="Model of arms that name none.")
@@ -144,9 +150,21 @@ class ArmDefaults(EngineSettings):
 
     def under(self, arm: dict[str, Any]) -> dict[str, Any]:
         """Return ``arm`` as written, completed by these defaults."""
-        own = self.model_dump(exclude_none=True, exclude={"options", "environment"})
+        started_only = _for_started_servers(arm.get("target"))
+        own = self.model_dump(exclude_none=True, exclude={"options", "environment"} | started_only)
         merged = own | arm
-        for key in ("options", "environment"):
+        for key in {"options", "environment"} - started_only:
             if isinstance(value := arm.get(key, {}), dict):
                 merged[key] = getattr(self, key) | value
         return merged
+
+
+def _for_started_servers(target: Any) -> set[str]:
+    """Return the defaults that mean nothing to an arm with this target; a Deployment for a Service has some of them."""
+    match target:
+        case None:
+            return set()
+        case {"kubernetes": dict()} | ServersThatRun(kubernetes=KubernetesService()):
+            return {"python", "gpus"}
+        case _:
+            return {"python", "gpus", "replicas", "options", "environment"}
