@@ -2,10 +2,12 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, model_validator
+from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, field_validator, model_validator
 
 from whichbits.study.address import plain_address
+from whichbits.study.gpus import Gpus, insist_on_distinct
 from whichbits.study.strict import Strict
+from whichbits.study.variables import Variables
 
 WeightFormat = Literal["fp32", "bf16", "fp16", "w8a8-fp8", "w8a8-int8", "w8a16", "w4a16", "w4a8-int8"]
 Address = Annotated[str, AfterValidator(plain_address)]
@@ -72,6 +74,11 @@ class ServersThatRun(Strict):
             case _:
                 return value
 
+    @field_validator("urls", "logs", mode="before")
+    @classmethod
+    def _one_text_is_a_list_of_one(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str) else value
+
     @model_validator(mode="after")
     def _one_place(self) -> Self:
         if bool(self.urls) == (self.kubernetes is not None):
@@ -95,7 +102,7 @@ class Arm(EngineSettings):
     replicas: PositiveInt = Field(
         default=1, description="Servers to start; of a Kubernetes Service, pods to wait for until they are ready."
     )
-    gpus: tuple[int, ...] | None = Field(
+    gpus: Gpus | None = Field(
         default=None, description="GPUs for the replicas in turn; fewer than they need are shared."
     )
     balance: Balance = Field(
@@ -109,7 +116,13 @@ class Arm(EngineSettings):
     options: dict[str, str | int | float | bool] = Field(
         default_factory=dict, description="Engine options, in the engine's own words."
     )
-    environment: dict[str, str] = Field(default_factory=dict, description="Environment of the server.")
+    environment: Variables = Field(default_factory=dict, description="Environment of the server.")
+
+    @model_validator(mode="after")
+    def _no_gpu_twice_in_a_replica(self) -> Self:
+        if self.gpus is not None:
+            insist_on_distinct(self.gpus, self.replicas, self.tensor_parallel_size or 1)
+        return self
 
     @model_validator(mode="after")
     def _either_started_or_running(self) -> Self:
@@ -137,16 +150,14 @@ class ArmDefaults(EngineSettings):
     model: str | None = Field(default=None, description="Model of arms that name none.")
     python: str | None = Field(default=None, description="Interpreter of arms that name none.")
     replicas: PositiveInt | None = Field(default=None, description="Replicas of arms that give no number.")
-    gpus: tuple[int, ...] | None = Field(default=None, description="GPUs of arms that name none.")
+    gpus: Gpus | None = Field(default=None, description="GPUs of arms that name none.")
     balance: Balance | None = Field(default=None, description="Balance of arms that name none.")
     served_model_name: str | None = Field(default=None, description="Name in requests to arms that give none.")
     price_per_hour: PositiveFloat | None = Field(default=None, description="Price of arms that give none.")
     options: dict[str, str | int | float | bool] = Field(
         default_factory=dict, description="Options that an arm may override one by one."
     )
-    environment: dict[str, str] = Field(
-        default_factory=dict, description="Variables that an arm may override one by one."
-    )
+    environment: Variables = Field(default_factory=dict, description="Variables that an arm may override one by one.")
 
     def under(self, arm: dict[str, Any]) -> dict[str, Any]:
         """Return ``arm`` as written, completed by these defaults."""
