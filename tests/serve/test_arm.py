@@ -28,6 +28,9 @@ class FakeEngine:
     health_path: str = "/health"
     cache_reset_path: str | None = None
 
+    def check(self, arm: Arm) -> list[str]:
+        return []
+
     def prepare(self, arm: Arm) -> Prepared:
         return Prepared(arm.model, CHECKPOINT)
 

@@ -27,6 +27,12 @@ class RunningEngine:
     cache_reset_path: str | None
     questions: Mapping[str, Mapping[str, Way]]
 
+    def check(self, arm: Arm) -> list[str]:
+        """Insist on a target; its server may still say what its files do not. Raises BadInput."""
+        if arm.target is None:
+            raise self._never_started()
+        return []
+
     def prepare(self, arm: Arm) -> Prepared:
         """Insist on a target, and look at the checkpoint where it lies on this machine. Raises BadInput."""
         if arm.target is None:

@@ -155,7 +155,11 @@ def _narrows(arm: Arm, said: Facts) -> bool:
     """Return whether the server, or the arm where the server is silent, names a method or kernels of narrow weights."""
     if "quantization" in said:
         return said["quantization"].value is not None
-    asked = arm.quantization or any(name.strip("-").replace("-", "_") in _METHODS_ASKED_FOR for name in arm.options)
+    asked = (
+        arm.quantization
+        or arm.load_format == "bitsandbytes"
+        or any(name.strip("-").replace("-", "_") in _METHODS_ASKED_FOR for name in arm.options)
+    )
     return bool(asked) or any(_text(said, name) for name in ("quant_kernel_for", "quant_kernels"))
 
 
