@@ -164,6 +164,17 @@ async def test_a_certificate_that_nobody_vouches_for_is_named(tmp_path: Path) ->
     assert "self-signed certificate" in refused.value.why
 
 
+async def test_plain_http_to_a_server_with_tls_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attached, "_PATIENCE_SECONDS", 0.0)
+    with (
+        answering(OPENAI, certificate=make_certificate(tmp_path)) as (url, _),
+        pytest.raises(ServerNotReady) as refused,
+    ):
+        await attach(tmp_path, arm("openai", url))
+
+    assert "is it https://?" in refused.value.why
+
+
 async def test_replicas_of_different_models_are_refused(tmp_path: Path) -> None:
     other = {"/v1/models": {"data": [{"id": "llama"}]}}
     with answering(OPENAI) as (one, _), answering(other) as (two, _), answering(OPENAI) as (three, _):
