@@ -59,11 +59,15 @@ def recompute(rows: list[Row], slo: dict[str, float | None] | None) -> dict[str,
         "cached_tokens": total(good, "cached_tokens"),
         "output_tokens": output,
         "duration_s": seconds,
-        "output_tokens_per_s": rate(output, seconds),
-        "total_tokens_per_s": rate(None if prompt is None else prompt + output, seconds),
+        "output_tokens_per_s": rate(output, seconds) if told(good, "output_tokens") else None,
+        "total_tokens_per_s": (
+            rate((prompt or 0) + output, seconds) if told(good, "output_tokens", "prompt_tokens") else None
+        ),
         "requests_per_s": rate(len(good), seconds),
         "steady_output_tokens_per_s": steady(rows, good),
-        "mean_batch": output / seconds * median(tpot) / 1e3 if seconds and tpot else None,
+        "mean_batch": (
+            output / seconds * median(tpot) / 1e3 if seconds and tpot and told(good, "output_tokens") else None
+        ),
         "peak_concurrency": max((in_flight(rows, time) for time in sent), default=None),
     }
     telling = [row for row in good if row["cached_tokens"] is not None and row["prompt_tokens"] is not None]
@@ -79,6 +83,10 @@ def recompute(rows: list[Row], slo: dict[str, float | None] | None) -> dict[str,
 def total(rows: list[Row], name: str) -> int | None:
     known = [row[name] for row in rows if row[name] is not None]
     return sum(known) if known else None
+
+
+def told(rows: list[Row], *names: str) -> bool:
+    return all(row[name] is not None for row in rows for name in names)
 
 
 def rate(amount: int | None, seconds: float | None) -> float | None:

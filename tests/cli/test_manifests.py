@@ -1,5 +1,6 @@
 """``--print-manifests`` is for a pipe: YAML on stdout, words on stderr; the real kubectl reads it."""
 
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ KINDS = {
     "v1": {"Service": "services", "ServiceAccount": "serviceaccounts", "ConfigMap": "configmaps"},
     "apps/v1": {"Deployment": "deployments"},
     "batch/v1": {"Job": "jobs"},
+    "networking.k8s.io/v1": {"NetworkPolicy": "networkpolicies"},
     "rbac.authorization.k8s.io/v1": {"Role": "roles", "RoleBinding": "rolebindings"},
 }
 
@@ -61,6 +63,26 @@ def empty_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
 
 
 @pytest.mark.usefixtures("empty_cluster")
+def test_kubectls_own_choice_of_a_namespace_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    study = tmp_path / "study.yaml"
+    study.write_text(
+        "name: s\narms: {a: {weight_format: bf16, model: m, engine: vllm}}\ntraffic: {kind: chat}\nloads: [1]\n"
+    )
+    assert exit_code(["run", str(study), "--print-manifests"]) == 0
+    applied = subprocess.run(
+        ["kubectl", "apply", "--namespace=mine", "--dry-run=client", "--validate=false", "--filename=-", "-oyaml"],
+        input=capsys.readouterr().out,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert applied.returncode == 0, applied.stderr
+    (listed,) = yaml.safe_load_all(applied.stdout)
+    assert {item["metadata"]["namespace"] for item in listed["items"]} == {"mine"}
+
+
+@pytest.mark.usefixtures("empty_cluster")
 def test_kubectl_would_apply_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code(["run", SEED, "--print-manifests", "--driver-image", "whichbits:0.1.0"]) == 0
     applied = subprocess.run(
@@ -72,16 +94,18 @@ def test_kubectl_would_apply_them(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
     assert applied.returncode == 0, applied.stderr
-    assert applied.stdout.splitlines() == [
+    assert re.sub(r"-[0-9a-f]{8} ", "-HASH ", applied.stdout).splitlines() == [
         "deployment.apps/vllm-qwen3-14b created (dry run)",
         "service/vllm-qwen3-14b created (dry run)",
+        "networkpolicy.networking.k8s.io/vllm-qwen3-14b created (dry run)",
         "deployment.apps/vllm-qwen3-14b-awq created (dry run)",
         "service/vllm-qwen3-14b-awq created (dry run)",
+        "networkpolicy.networking.k8s.io/vllm-qwen3-14b-awq created (dry run)",
         "serviceaccount/a100-two-replicas-driver created (dry run)",
         "role.rbac.authorization.k8s.io/a100-two-replicas-driver created (dry run)",
         "rolebinding.rbac.authorization.k8s.io/a100-two-replicas-driver created (dry run)",
-        "configmap/a100-two-replicas-driver created (dry run)",
-        "job.batch/a100-two-replicas-driver created (dry run)",
+        "configmap/a100-two-replicas-driver-HASH created (dry run)",
+        "job.batch/a100-two-replicas-driver-HASH created (dry run)",
     ]
 
 

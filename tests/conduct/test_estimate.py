@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whichbits.conduct import estimate
-from whichbits.conduct.estimate import Pace, planned_cells, study_seconds
+from whichbits.conduct.estimate import Pace, planned_cells, study_estimate, study_seconds
 from whichbits.conduct.order import pending, visits
 from whichbits.study.model import Study
 from whichbits.study.read import quickstart
@@ -69,3 +69,11 @@ def test_a_cell_costs_its_prompts_and_its_steps(monkeypatch: pytest.MonkeyPatch)
     assert (first.requests, first.prompt_tokens, first.output_tokens) == (5, 50, 15)
     assert first.seconds == pytest.approx(50 * 0.01 + 15 * 0.12)
     assert second.seconds == pytest.approx(50 * 0.01 + 15 / 4 * 0.18)  # four sequences share a step
+
+
+def test_an_estimate_is_the_sum_of_its_parts() -> None:
+    planned = visits(quickstart())
+    found = study_estimate(quickstart(), planned)
+
+    assert found.cells == tuple(cell.seconds for cell in planned_cells(quickstart(), planned))
+    assert found.seconds == pytest.approx(sum(found.cells) + 9.0 * sum(len(visit.arms) for visit in planned))

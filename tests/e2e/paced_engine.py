@@ -7,12 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import vl_convert
 
 from tests.e2e import paced_server
 from whichbits.errors import BadInput
 from whichbits.record.schema import Fact
-from whichbits.report import charts
 from whichbits.serve import arm as serving
 from whichbits.serve import engine
 from whichbits.serve.control import ControlClient
@@ -22,11 +20,9 @@ from whichbits.study.arm import Arm
 
 
 def plug_in(patch: pytest.MonkeyPatch) -> None:
-    """Let this process know the paced engine; and leave pictures out of reports: they take seconds."""
+    """Let this process know the paced engine."""
     patch.setattr(engine, "ENGINES", {**engine.ENGINES, "paced": f"{__name__}:PacedEngine"})
     patch.setattr(serving, "PROFILERS", {"paced": ProfilerPaths("/start_profile", "/stop_profile")})
-    patch.setattr(vl_convert, "javascript_bundle", lambda script: script)
-    patch.setattr(charts, "points", lambda *_: ())
 
 
 class PacedEngine:

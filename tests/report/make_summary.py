@@ -4,6 +4,13 @@ import math
 from dataclasses import replace
 from itertools import combinations, pairwise
 
+from whichbits.analyze.capacity import Capacity
+from whichbits.analyze.cold_start import ColdStart
+from whichbits.analyze.itl_modes import ItlMode, ItlModes
+from whichbits.analyze.kernels.kernel_time import Gaps, KernelTime, KindTime
+from whichbits.analyze.kernels.profile import Profile
+from whichbits.analyze.prefill_steps import PrefillSteps
+from whichbits.analyze.roofline import Accounting, Roofline, StepSplit
 from whichbits.analyze.summary import (
     ArmSummary,
     CellSummary,
@@ -11,11 +18,18 @@ from whichbits.analyze.summary import (
     Crossover,
     CrossoverVerdict,
     Distribution,
+    EngineLevel,
+    EngineTimes,
+    Estimate,
     Finding,
+    LatencySplit,
     Metric,
     Recommendation,
+    ReplicaSummary,
+    SloCapacity,
     Summary,
 )
+from whichbits.analyze.telemetry import GpuTelemetry
 from whichbits.record.schema import ArmRecord, Cell, ClientHealth, Fact, Manifest, ReplicaRecord
 from whichbits.report.measures import MEASURES
 
@@ -34,6 +48,36 @@ TTFT_MS = {
     "w4a16": (83.5, 322.0, 1180.0, 2410.0),
     "w4a8": (52.3, 139.0, 690.0, 1420.0),
 }
+START = ColdStart("0", None, 1.4, 1.6, 24.8, 3.0, 40.5, 52.0, 9.9)
+KERNELS = KernelTime(
+    basis="kernels",
+    devices=1,
+    device_names=("GPU",),
+    engine_version=None,
+    window_ms=480.0,
+    busy_ms=432.0,
+    overlap_ms=0.0,
+    kinds=(KindTime("gemm", 336.0, 0.7, 900, ()), KindTime("attention", 96.0, 0.2, 300, ())),
+    gaps=Gaps(40, 48.0, 0.1, 20.0, 3.0),
+    host=None,
+)
+GPU = GpuTelemetry(
+    gpus=1,
+    samples=20,
+    mean_power_w=400.0,
+    max_power_w=500.0,
+    power_limit_w=700.0,
+    energy_j=960.0,
+    mean_sm_clock_mhz=1755.0,
+    sm_clock_share=0.9,
+    mean_memory_clock_mhz=None,
+    max_temperature_c=61.0,
+    max_memory_used_bytes=None,
+    mean_utilisation=0.8,
+    throttled_s={},
+    throttled_share=0.0,
+)
+UNKNOWN = Estimate(None, None, None)
 EMPTY = Distribution(0, None, None, None, None)
 METRICS: tuple[Metric, ...] = ("tpot_ms.p50", "tpot_ms.p99", "ttft_ms.p50", "output_tokens_per_s")
 
@@ -56,6 +100,101 @@ def make_summary(failed: tuple[str, int] | None = ("w4a16", 32), arms: tuple[str
         crossovers=tuple(_crossover(metric, pair, cells) for metric in METRICS for pair in combinations(arms, 2)),
         findings=FINDINGS,
         recommendation=RECOMMENDATION,
+    )
+
+
+def explained(summary: Summary) -> Summary:
+    """Return the summary with what engines and checkpoints tell: times, levels, rooflines, rooms, two replicas."""
+    return replace(
+        summary,
+        arms={name: replace(arm, capacity=_room(), cold_start=START) for name, arm in summary.arms.items()},
+        profiles=tuple(Profile(arm, 4, None, "0", 0.5, (), KERNELS) for arm in summary.arms),
+        cells=tuple(_explained(cell) for cell in summary.cells),
+        slo_capacities=tuple(SloCapacity(arm, 0.99, 17.2, 15.0, None, beyond=False) for arm in summary.arms),
+    )
+
+
+def repeated(summary: Summary, factors: tuple[float, ...] = (1.0, 1.1)) -> Summary:
+    """Return the summary with a repeat a factor, its times that much longer."""
+    cells = tuple(
+        replace(
+            cell,
+            cell=len(factors) * cell.cell + repeat,
+            repeat=repeat,
+            ttft_ms=_longer(cell.ttft_ms, factor),
+            tpot_ms=_longer(cell.tpot_ms, factor),
+        )
+        for cell in summary.cells
+        for repeat, factor in enumerate(factors)
+    )
+    return replace(summary, cells=cells)
+
+
+def _longer(times: Distribution, factor: float) -> Distribution:
+    mean, p50, p90, p99 = (
+        None if value is None else value * factor for value in (times.mean, times.p50, times.p90, times.p99)
+    )
+    return Distribution(times.n, mean, p50, p90, p99, times.thin)
+
+
+def _explained(cell: CellSummary) -> CellSummary:
+    if cell.tpot_ms.p50 is None:
+        return cell
+    load, step_ms = cell.concurrency or 1, cell.tpot_ms.p50
+    times = [EngineTimes(cell.requests, mean, UNKNOWN, UNKNOWN) for mean in (2.0 * load, 18.0, 31 * step_ms)]
+    level = EngineLevel(float(load), 0.9 * load, 12)
+    halves = tuple(
+        ReplicaSummary(str(number), cell.requests // 2, 0.5, 480, 480, 120 * (number + 1), 0.25 * (number + 1))
+        for number in range(2)
+    )
+    account = Accounting(2.5e8, 4e8 * load, 250 / step_ms, 0.25, 0.01 * load, 1.6 * load, 4.2)
+    return replace(
+        cell,
+        engine_queue_ms=times[0],
+        engine_prefill_ms=times[1],
+        engine_decode_ms=times[2],
+        requests_running=level,
+        requests_waiting=EngineLevel(1.0, 0.2, 12),
+        kv_cache_usage=EngineLevel(0.5, 0.3, 12),
+        preemptions=0,
+        prefix_hit_rate=0.375,
+        expected_prefix_hit_rate=(0.3, 0.4),
+        hit_rate_as_expected=True,
+        replicas=halves,
+        itl_modes=ItlModes(3000, (ItlMode(0.9, 20.0, 0.1), ItlMode(0.1, 120.0, 0.1)), 60.0, 0.4),
+        prefill_steps=PrefillSteps(3000, 0.12, 118.0, 20.0),
+        gpu=GPU,
+        latency_split=LatencySplit(0.1, 2.0 * load, 18.0, 31 * step_ms, 5.5, 0.1),
+        roofline=Roofline(
+            device="Xeon",
+            number_type="fp32",
+            peak_tflops=1.2,
+            bandwidth_gb_s=40.0,
+            ridge=30.0,
+            step_ms=step_ms,
+            batch=float(load),
+            context_tokens=64.0,
+            loaded=account,
+            read=replace(account, step_bytes=2e8, effective_gb_s=200 / step_ms, intensity=2.0 * load),
+            split_ms=StepSplit(4.0, 1.0, 2.0, step_ms - 5.0),
+        ),
+    )
+
+
+def _room() -> Capacity:
+    return Capacity(
+        kv_cache_tokens=11264,
+        kv_bytes_per_token=46080.0,
+        tokens_per_request=80.0,
+        requests_that_fit=140.8,
+        worst_case_requests=5.5,
+        max_num_seqs=32,
+        offered=32.0,
+        binds="max_num_seqs",
+        cuda_graph_tokens=None,
+        activation_tokens=None,
+        prefix_working_set_tokens=22528,
+        prefix_working_set_share=2.0,
     )
 
 
@@ -82,6 +221,8 @@ def renamed(summary: Summary, old: str, new: str) -> Summary:
             replace(entry, ranges=tuple((name(arm), low, high) for arm, low, high in entry.ranges))
             for entry in summary.recommendation
         ),
+        slo_capacities=tuple(replace(entry, arm=name(entry.arm)) for entry in summary.slo_capacities),
+        profiles=tuple(replace(entry, arm=name(entry.arm)) for entry in summary.profiles),
     )
 
 

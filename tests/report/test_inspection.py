@@ -127,3 +127,50 @@ def test_each_of_several_stands_under_its_heading(facts: dict[str, Any], heading
     rows = [" ".join(row.split()) for row in shown("", Inspection("startup_log", None, None, facts)).splitlines()]
 
     assert rows[rows.index(heading) + 1] == "a 2"
+
+
+def test_of_metrics_people_see_times_by_topic_and_nothing_that_is_not_known() -> None:
+    ttft = {
+        "n": 1200, "mean": 52.125, "p50": 48.0, "p50_low": 40.0, "p50_high": 60.0,
+        "p99": None, "p99_low": 2560.0, "p99_high": None,
+    }  # fmt: skip
+    facts = {
+        "num_requests_running": 3, "prompt_tokens": 900, "ttft_sum": 62.55, "ttft_count": 1200,
+        "iteration_tokens_sum": 1000, "iteration_tokens_count": 250, "prefix_hit_rate": 0.1, "kv_cache_usage": 0.25,
+        "ttft_buckets": {"1": 9},
+        "ttft_ms": ttft, "requests_at_once": None, "limited_by": None,
+    }  # fmt: skip
+
+    said = shown("", Inspection("metrics", "vllm", None, facts), width=120)
+
+    assert [" ".join(row.split()) for row in said.splitlines()] == [
+        "a.log metrics vllm",
+        "requests",
+        "num_requests_running 3",
+        "latency (ms)",
+        "ttft_ms mean 52.1, p50 48.0 (40.0 to 60.0), p99 over 2560, of 1,200",
+        "prefix cache",
+        "prefix_hit_rate 0.1",
+        "KV cache",
+        "kv_cache_usage 0.25",
+        "tokens",
+        "prompt_tokens 900",
+        "iteration_tokens mean 4.00 over 250 steps",
+        "",
+    ]
+
+
+def test_a_sum_without_its_count_is_shown_as_it_is() -> None:
+    said = shown("", Inspection("metrics", "vllm", None, {"itl_sum": 1.5, "iteration_tokens_sum": 7}))
+
+    assert [row.split() for row in said.splitlines()[1:5]] == [
+        ["latency", "(ms)"], ["itl_sum", "1.5"], ["tokens"], ["iteration_tokens_sum", "7"],
+    ]  # fmt: skip
+
+
+def test_a_log_that_tells_no_cap_shows_no_row_of_it() -> None:
+    facts = {"mean_tokens": 438.0, "requests_that_fit": 233, "requests_at_once": None, "limited_by": None}
+    said = shown("", Inspection("startup_log", "vllm", None, facts))
+
+    assert "requests_that_fit" in said
+    assert "none" not in said

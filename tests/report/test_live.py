@@ -102,6 +102,40 @@ def test_without_a_finished_cell_or_an_estimate_the_time_left_is_not_known() -> 
     assert pace.left_s(0.0) is None
 
 
+def test_a_load_without_a_finished_cell_takes_its_estimate_stretched_as_others_were() -> None:
+    clock, pace = Time(), Pace()
+    pace.follow(StudyStarted(CELLS, ("a", "b"), 30.0, (2.0, 5.0, 2.0, 5.0)), clock.now)
+    assert pace.left_s(clock.now) == pytest.approx(14)
+
+    pace.follow(ArmStarting("a"), clock.now)
+    pace.follow(CellStarted(CELLS[0], 10), clock.now)
+    clock.now += 6
+    pace.follow(CellFinished(CELLS[0], 20.5, 312.0), clock.now)
+
+    # Load 1 took 6 s, thrice its estimate: again 6 s in arm b, and 15 s for each cell of load 8.
+    assert pace.left_s(clock.now) == pytest.approx(15 + 6 + 15)
+
+
+def test_a_cell_of_a_new_load_goes_by_its_own_pace_once_a_quarter_of_it_is_done() -> None:
+    clock, pace = Time(), Pace()
+    pace.follow(StudyStarted(CELLS[:2], ("a",), 7.0, (2.0, 5.0)), clock.now)
+    pace.follow(CellStarted(CELLS[0], 10), clock.now)
+    clock.now += 8
+    pace.follow(CellProgress(2, 0, 10, 64, 8.0), clock.now)
+    assert pace.left_s(clock.now) == pytest.approx(0 + 5)
+
+    pace.follow(CellProgress(4, 0, 10, 128, 8.0), clock.now)
+    assert pace.left_s(clock.now) == pytest.approx(12 + 5)  # 4 of 10 in 8 s: 20 s in all
+
+
+def test_the_estimate_says_what_it_supposes() -> None:
+    file = io.StringIO()
+    with listener(Console(file=file, width=80)) as progress:
+        progress(StudyStarted(CELLS, ("a", "b"), 154.0, (), "a quiet machine of two cores"))
+
+    assert "about 2m34s for a quiet machine of two cores" in file.getvalue()
+
+
 def test_the_panel_redraws_at_most_four_times_a_second() -> None:
     clock, file = Time(), io.StringIO()
     ticks = 10_000

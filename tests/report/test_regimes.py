@@ -45,7 +45,11 @@ def test_each_regime_names_its_arm_or_none_and_why(answered: list[str], kind: in
     assert "w4a8: median TPOT" not in page
 
 
-@pytest.mark.parametrize("kind", [0, 1, 2], ids=["terminal", "markdown", "html"])
+def test_the_terminal_says_where_the_answers_scope_is_told(answered: list[str]) -> None:
+    assert "What it holds for, what would flip it, what is not known: see report.html." in answered[0]
+
+
+@pytest.mark.parametrize("kind", [1, 2], ids=["markdown", "html"])
 def test_the_answers_scope_stands_below_it(answered: list[str], kind: int) -> None:
     page = answered[kind]
 

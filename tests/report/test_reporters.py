@@ -1,13 +1,14 @@
 """Writing reports: all or nothing, no partial file, and the paths are said."""
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
 from rich.console import Console
 
-from tests.report.make_summary import make_manifest, make_summary
+from tests.report.make_summary import explained, make_manifest, make_summary, repeated
 from whichbits.analyze.summary import Summary
 from whichbits.errors import BadInput
 from whichbits.report import reporters
@@ -78,3 +79,37 @@ def test_an_error_shows_what_why_do_and_code_within_80_columns() -> None:
     assert [line.split()[0] for line in lines if line[0] != " "] == ["error", "why", "do", "code"]
     assert "what [b]happened" in lines[0]
     assert max(map(len, lines)) <= 80
+
+
+WHOLE = explained(make_summary())
+ODD = {
+    "no cells": replace(WHOLE, cells=()),
+    "no arms": replace(WHOLE, cells=(), arms={}),
+    "one cell": replace(WHOLE, cells=WHOLE.cells[:1]),
+    "nothing to say": replace(WHOLE, recommendation=(), crossovers=(), findings=()),
+    "unlimited rate": replace(
+        WHOLE, load_unit="request_rate", cells=tuple(replace(cell, request_rate=float("inf")) for cell in WHOLE.cells)
+    ),
+    "no throughput": replace(
+        WHOLE, cells=tuple(replace(cell, output_tokens_per_s=0.0, mean_batch=0.0) for cell in WHOLE.cells)
+    ),
+    "not run": replace(WHOLE, cells=tuple(replace(cell, state="planned") for cell in WHOLE.cells)),
+    "three repeats": repeated(WHOLE, (1.0, 1.2, 0.8)),
+}
+
+
+@pytest.mark.parametrize("name", reporters.REPORTERS)
+@pytest.mark.parametrize("summary", ODD.values(), ids=ODD)
+def test_any_summary_has_a_report(summary: Summary, name: str) -> None:
+    files = reporters.reporter(name)(summary, make_manifest())
+
+    assert all(files.values())
+
+
+def test_a_path_in_an_error_is_never_broken_across_lines() -> None:
+    shown, path = console(), "/data/runs/" + "a-long-folder-name/" * 6 + "study.yaml"
+
+    print_error(BadInput("a.code", f"cannot read {path}: no such file", why="w", fix=f"look into {path}"), shown)
+
+    assert isinstance(shown.file, io.StringIO)
+    assert shown.file.getvalue().count(path) == 2

@@ -1,15 +1,15 @@
-"""Behind the charts: labels never overlap, and a crossing lies on the drawn line."""
+"""Behind the charts: labels never overlap, repeats are pooled, changes of lead carry their intervals."""
 
 import itertools
+from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.report.make_summary import make_summary
 from whichbits.report.measures import MEASURES
 from whichbits.report.palette import signs
-from whichbits.report.series import between, changes, line, points, spread
+from whichbits.report.series import Point, changes, line, points, spread, typical
 
 PIXELS = st.lists(st.floats(0, 250), min_size=1, max_size=12)
 
@@ -29,10 +29,27 @@ def test_labels_that_are_far_apart_stay_where_they_are_wanted() -> None:
     assert spread([100, 20, 60], 15, 0, 250) == (100, 20, 60)
 
 
-@pytest.mark.parametrize(("y_log", "middle"), [(False, 55.0), (True, 31.622776601683793)])
-def test_a_crossing_lies_on_the_line_as_it_is_drawn(y_log: bool, middle: float) -> None:
-    assert between([(1, 10), (16, 100)], 4, y_log=y_log) == pytest.approx(middle)
-    assert between([(1, 10), (16, 100)], 17, y_log=y_log) is None
+def test_repeats_become_their_median_within_the_widest_reach_of_their_intervals() -> None:
+    marks = [
+        Point("a", 4, 10.0, 9.0, 11.0, trusted=True),
+        Point("a", 4, 14.0, 13.0, 17.0, trusted=True),
+        Point("a", 4, 90.0, 80.0, 99.0, trusted=False),
+    ]
+
+    assert typical(marks, "a") == (Point("a", 4, 12.0, 9.0, 17.0, trusted=True),)
+
+
+def test_a_point_without_an_interval_or_a_second_repeat_has_no_band() -> None:
+    assert typical([Point("a", 4, 10.0, None, None, trusted=True)], "a")[0].low is None
+
+
+def test_an_answer_that_says_where_either_arm_may_lead_shades_just_that() -> None:
+    summary = make_summary()
+    told = replace(summary.recommendation[0], uncertain=((4.5, 6.5),))
+
+    (change,) = changes(replace(summary, recommendation=(told,)), MEASURES["tpot_ms.p50"])
+
+    assert (change.low, change.high) == (4.5, 6.5)
 
 
 def test_a_failed_cell_is_a_gap_and_not_a_zero() -> None:

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.report.make_summary import make_manifest, make_summary, renamed
-from whichbits.analyze.summary import Summary
+from tests.report.make_summary import explained, make_manifest, make_summary, renamed, repeated
+from whichbits.analyze.summary import Finding, Summary
 from whichbits.report.measures import MEASURES
 from whichbits.report.terminal import text
 from whichbits.report.wording import MISSING, number
@@ -65,7 +65,8 @@ def test_the_answer_comes_first_and_lines_hold_80_columns() -> None:
     page = report(make_summary())
 
     titles = ["Answer", "Cells by concurrent requests", "Arms", "Where arms trade places", "Findings"]
-    assert [line for line in page.splitlines() if line in titles] == titles
+    heads = [line.partition("  ")[0] for line in page.splitlines()]
+    assert [head for head in heads if head in titles] == titles
     assert max(len(line) for line in page.splitlines()) <= 80
 
 
@@ -113,3 +114,81 @@ def test_only_metrics_with_an_answer_fill_the_table_of_crossings_and_goodput_is_
 
     assert page.count("Goodput") == 2
     assert "Mean TPOT" not in page
+
+
+@pytest.mark.parametrize("summary", [make_summary(), explained(repeated(make_summary()))])
+def test_no_line_ends_in_blanks_or_runs_over(summary: Summary) -> None:
+    lines = report(summary).splitlines()
+
+    assert [line for line in lines if line != line.rstrip()] == []
+    assert max(map(len, lines)) <= 80
+
+
+def test_repeats_are_one_row_with_their_median_and_half_their_range() -> None:
+    page = report(repeated(make_summary()))
+    (row,) = (line for line in page.splitlines() if line.startswith(" c1   fp16"))
+
+    # TPOT 23.0 and 25.3: 24.15, give or take 1.15, which is 4.76 %.
+    assert row.split()[6:8] == ["24.1", "±5%"]
+    assert "half the range of the 2 repeats" in page
+
+
+def test_a_cap_that_all_rates_share_stands_in_the_title_and_not_in_each_row() -> None:
+    summary = make_summary()
+    cells = tuple(replace(cell, request_rate=float(cell.concurrency or 1), concurrency=32) for cell in summary.cells)
+
+    page = report(replace(summary, cells=cells, load_unit="request_rate"))
+
+    assert "Cells by requests per second  at most 32 at once" in page
+    assert " 16/s" in page
+    assert "cap" not in page.split("Cells by")[1].split("Arms\n")[0]
+
+
+def test_findings_are_few_each_code_once_and_what_makes_numbers_wrong_comes_first() -> None:
+    noise = tuple(Finding("observed", f"code_{number}", f"Thing {number}.") for number in range(12))
+    alike = tuple(Finding("unresolved", "crossover_noisy", f"Pair {number}.") for number in range(3))
+    wrong = Finding("observed", "books_disagree", "Client and engine disagree.", ("much evidence",))
+
+    findings = report(replace(make_summary(), findings=(*alike, *noise, wrong))).split("Findings\n")[1]
+
+    bullets = [line for line in findings.splitlines() if line.startswith(" - ")]
+    assert len(bullets) == 8
+    assert "books_disagree" in bullets[0]
+    assert "much evidence" not in findings
+    assert "8 more in report.html" in findings
+
+
+def test_the_service_level_names_what_each_arm_holds_and_a_miss_says_its_exit_code() -> None:
+    summary = explained(make_summary())
+    missed = replace(summary, cells=tuple(replace(cell, slo_share=0.5) for cell in summary.cells))
+    manifest = replace(make_manifest(), study={**make_manifest().study, "slo": {"ttft_ms": 500.0, "tpot_ms": None}})
+
+    page = text(missed, manifest)["report.txt"].decode()
+
+    assert "TTFT ≤ 500 ms" in page
+    assert "17 (15 to beyond it)" in page
+    assert "exit code 5" in page
+    assert "exit code 5" not in report(summary)
+
+
+def test_replicas_show_their_own_hit_rates_and_that_of_all() -> None:
+    page = report(explained(make_summary(arms=("fp16",))))
+    rows = [line.split() for line in page.split("Replicas")[1].splitlines() if "%" in line][:3]
+
+    # 120 and 240 of 480 each: 25 % and 50 %, together 360 of 960.
+    assert [row[-1] for row in rows[:2]] == ["25.0%", "50.0%"]
+    assert rows[2][-4:] == ["37.5%", "30.0%", "to", "40.0%"]
+
+
+def test_a_run_that_was_cut_short_says_so_and_prints_the_command_that_goes_on() -> None:
+    summary = make_summary()
+    cut = replace(summary.cells[-1], state="interrupted", failed=4, errors={"cancelled": 4})
+    summary = replace(summary, interrupted=True, cells=(*summary.cells[:-1], cut))
+
+    page = report(summary)
+
+    assert "15 of 16 cells finished, 1 cut short" in page
+    assert "whichbits run --resume 2026-11-29T1404-quickstart" in page.splitlines()[2]
+    # Cancelled requests are no failures, and the cell is not called finished.
+    row = next(line for line in page.splitlines() if "cut short" in line and "w4a8" in line)
+    assert row.split()[2] == "0"

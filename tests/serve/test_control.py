@@ -78,3 +78,19 @@ async def test_a_server_that_is_gone_is_an_error_for_people() -> None:
     async with ControlClient(f"http://127.0.0.1:{free_ports(1)[0]}") as client:
         with pytest.raises(ServerNotReady, match="did not answer"):
             await client.reset_prefix_cache()
+
+
+@pytest.mark.parametrize(
+    "body", ["<html>", "[]", "null", '{"data": null}', '{"data": ["x", {"id": 1}]}', '{"data": [null]}']
+)
+async def test_a_list_of_models_that_is_none_is_one_clear_error(body: str) -> None:
+    async def answer(_: web.Request) -> web.Response:
+        return web.Response(text=body)
+
+    app = web.Application()
+    app.router.add_get("/v1/models", answer)
+    async with TestServer(app) as server, ControlClient(str(server.make_url("")).rstrip("/")) as client:
+        with pytest.raises(ServerNotReady) as refused:
+            await client.models()
+
+    assert refused.value.code == "unexpected_answer"

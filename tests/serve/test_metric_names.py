@@ -136,3 +136,19 @@ def test_any_text_can_be_read(text: str) -> None:
     inspection = recognise("metrics.txt", text)
 
     assert inspection is None or None not in inspection.facts.values()
+
+
+def test_times_have_a_mean_and_percentiles_with_the_error_of_their_buckets() -> None:
+    stem = "vllm:request_queue_time_seconds"
+    counts = "".join(
+        f'{stem}_bucket{{le="{bound}"}} {count}\n' for bound, count in (("0.1", 4), ("0.5", 8), ("+Inf", 8))
+    )
+
+    facts = read(f"{counts}{stem}_sum 1.6\n{stem}_count 8\nvllm:request_decode_time_seconds_count 0\n").facts
+
+    # By hand: the 4th of 8 is the last of the first bucket; rank 7.92 lies 3.92/4 of the way from 100 to 500 ms.
+    assert facts.keys() == {"queue_ms"}
+    assert facts["queue_ms"] == pytest.approx({
+        "n": 8, "mean": 200.0, "p50": 100.0, "p50_low": 0.0, "p50_high": 100.0,
+        "p99": 492.0, "p99_low": 100.0, "p99_high": 500.0,
+    })  # fmt: skip

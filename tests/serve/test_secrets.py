@@ -39,8 +39,21 @@ def test_a_command_is_starred_by_flag_and_by_value() -> None:
     command = ("vllm", "--api-key", "a", "--hf-token=b", "--max-num-batched-tokens", "512", "http://u:p@h/")
 
     assert command_without_secrets(command) == (
-        "vllm", "--api-key", "***", "--hf-token=***", "--max-num-batched-tokens", "512", "***",
+        "vllm", "--api-key", "***", "--hf-token=***", "--max-num-batched-tokens", "512", "http***h/",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("script", "shown"),
+    [
+        ("exec vllm serve m --api-key a1 --port 80", "exec vllm serve m --api-key *** --port 80"),
+        ("vllm serve m --hf_token=a1; sleep 1", "vllm serve m --hf_token=***; sleep 1"),
+        ("vllm serve m --max-num-batched-tokens 512", "vllm serve m --max-num-batched-tokens 512"),
+        ("HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyz vllm", "HF_TOKEN=*** vllm"),
+    ],
+)
+def test_a_shells_text_is_starred_within(script: str, shown: str) -> None:
+    assert command_without_secrets(("sh", "-c", script)) == ("sh", "-c", shown)
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,12 @@
 """What each replica's engines counted during each cell, out of the raw scrapes around and within it."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from whichbits.record.scrapes import Phase, Scrape
 from whichbits.serve.metrics import EngineCounters, Timed, difference, read_exposition, restarted
-from whichbits.serve.metrics.counters import counters_of, engines_of
+from whichbits.serve.metrics.counters import counters_of, engines_of, lines_of_counters, lines_read
 from whichbits.serve.metrics.histogram import Histogram, histograms_of
 from whichbits.serve.metrics.histogram import growth as observed
 from whichbits.serve.metrics.rates import Moment
@@ -28,9 +27,6 @@ class Counted:
     histograms: Mapping[Timed, Histogram] = field(default_factory=dict)
     during: tuple[Moment, ...] = ()
 
-
-_BUCKET = re.compile(r"^\S+_bucket\{.*\n", re.MULTILINE)
-"""Most lines of a scrape; histograms are read of the outer two only, and there are many within a cell."""
 
 CellCounts = Mapping[str, Counted]
 """By replica."""
@@ -71,7 +67,8 @@ def counted(scrapes: Iterable[Scrape]) -> dict[int, dict[str, Counted]]:
 
 def _read(cell: int, scrape: Scrape) -> _Reading:
     within = scrape.phase == "during"
-    exposition = read_exposition(_BUCKET.sub("", scrape.text) if within else scrape.text)
+    # Histograms are most of a scrape; they are read of the outer two only, and there are many within a cell.
+    exposition = read_exposition(lines_of_counters(scrape.text) if within else lines_read(scrape.text))
     return _Reading(
         cell=cell,
         replica=scrape.replica,

@@ -60,7 +60,8 @@ def recommend(
     uncertain = tuple(_uncertain(before, after, mine) for before, after in pairwise(ranges))
     measured = f"{loads[0]:g}" if loads.size == 1 else f"{loads[0]:g} to {loads[-1]:g}"
     missing = f"; no usable cells of {', '.join(without)}" if without else ""
-    text = _text(ranges, uncertain, _UNITS[unit], _Scope(measured, missing))
+    named = [f"{each[0]}{_doubt(each, compared, mine)}" for each in ranges]
+    text = _text(ranges, named, uncertain, _Scope(_UNITS[unit], measured, missing))
     return Recommendation(metric, ranges, f"{METRICS[metric].name}: {text}", uncertain)
 
 
@@ -115,21 +116,47 @@ def _handover(loads: Floats, lead: Floats, at: int) -> float:
     return float(np.exp(zero_between(np.log(loads), lead, last_ahead, at)))
 
 
+def _doubt(found: Range, arms: Sequence[str], crossovers: Sequence[Crossover]) -> str:
+    """Return, in parentheses, the arms that the range's arm is nowhere in it shown to be better than."""
+    others = [arm for arm in arms if arm != found[0]]
+    level = [arm for arm in others if not _told_apart(found, arm, crossovers)]
+    if not level or not crossovers:
+        return ""
+    return " (not told apart from any other)" if level == others else f" (not told apart from {', '.join(level)})"
+
+
+def _told_apart(found: Range, other: str, crossovers: Sequence[Crossover]) -> bool:
+    """Whether the interval of the two arms' ratio leaves out 1 at some load of the range, in its arm's favour."""
+    arm, low, high = found
+    for each in crossovers:
+        if set(each.arms) != {arm, other}:
+            continue
+        for load, (lowest, highest) in zip(each.loads, each.ratio_intervals, strict=False):
+            within = (low is None or load >= low) and (high is None or load <= high)
+            first_leads = highest < 1 if METRICS[each.metric].lower_is_better else lowest > 1
+            second_leads = lowest > 1 if METRICS[each.metric].lower_is_better else highest < 1
+            if within and (first_leads if each.arms[0] == arm else second_leads):
+                return True
+    return False
+
+
 class _Scope(NamedTuple):
+    unit: str
     measured: str
     missing: str
 
 
-def _text(ranges: Sequence[Range], uncertain: Sequence[Interval | None], words: str, scope: _Scope) -> str:
+def _text(ranges: Sequence[Range], named: Sequence[str], uncertain: Sequence[Interval | None], scope: _Scope) -> str:
+    at = f"(measured at {scope.measured} {scope.unit}{scope.missing})"
     if not ranges:
-        return f"no arm ahead by more than {MARGIN:.0%} (measured at {scope.measured} {words}{scope.missing})"
+        return f"no arm ahead by more than {MARGIN:.0%} {at}"
     if len(ranges) == 1:
-        return f"{ranges[0][0]} throughout (measured at {scope.measured} {words}{scope.missing})"
-    first, *between, last = ranges
-    ends = [_end(arm[2], interval, words) for arm, interval in zip(ranges, uncertain, strict=False)]
-    parts = [f"{first[0]} up to {ends[0]}"]
-    parts += [f"{arm} from there to {end}" for (arm, _, _), end in zip(between, ends[1:], strict=True)]
-    parts.append(f"{last[0]} beyond")
+        return f"{named[0]} {at}" if " to " not in scope.measured else f"{named[0]} throughout {at}"
+    first, *between, last = named
+    ends = [_end(arm[2], interval, scope.unit) for arm, interval in zip(ranges, uncertain, strict=False)]
+    parts = [f"{first} up to {ends[0]}"]
+    parts += [f"{arm} from there to {end}" for arm, end in zip(between, ends[1:], strict=True)]
+    parts.append(f"{last} beyond")
     return f"{', '.join(parts)} (measured {scope.measured}{scope.missing})"
 
 

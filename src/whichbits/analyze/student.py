@@ -4,7 +4,7 @@ from functools import lru_cache
 
 import numpy as np
 
-_STEPS = 20_001
+_STEPS = 4_001
 
 
 @lru_cache(maxsize=4096)

@@ -15,7 +15,10 @@ from whichbits.study.model import Slo
 
 @dataclass(frozen=True)
 class Throughput:
-    """A whole cell's work over its time, first send to last finish."""
+    """A whole cell's work over its time, first send to last finish.
+
+    Counts add up what answers told; a rate is None where one of them did not tell its tokens.
+    """
 
     duration_s: float | None
     prompt_tokens: int | None
@@ -30,12 +33,14 @@ def throughput(timelines: Timelines) -> Throughput:
     seconds = duration_s(timelines)
     prompt = tokens(timelines, timelines.prompt_tokens)
     output = tokens(timelines, timelines.output_tokens) or 0
+    rated = output if _all_told(timelines, timelines.output_tokens) else None
+    whole = None if rated is None or not _all_told(timelines, timelines.prompt_tokens) else (prompt or 0) + rated
     return Throughput(
         duration_s=seconds,
         prompt_tokens=prompt,
         output_tokens=output,
-        output_tokens_per_s=per_second(output, seconds),
-        total_tokens_per_s=per_second(None if prompt is None else prompt + output, seconds),
+        output_tokens_per_s=per_second(rated, seconds),
+        total_tokens_per_s=per_second(whole, seconds),
         requests_per_s=per_second(int(timelines.succeeded.sum()), seconds),
     )
 
@@ -52,6 +57,10 @@ def tokens(timelines: Timelines, per_request: Floats) -> int | None:
     """Sum a count over the requests that succeeded; None if no request knows it."""
     known = per_request[timelines.succeeded & ~np.isnan(per_request)]
     return int(known.sum()) if known.size else None
+
+
+def _all_told(timelines: Timelines, per_request: Floats) -> bool:
+    return not np.isnan(per_request[timelines.succeeded]).any()
 
 
 def steady_output_tokens_per_s(timelines: Timelines, window: Window | None) -> float | None:

@@ -13,6 +13,14 @@ _BAD_INPUT = 2
 _PIPE_CLOSED = 141  # as shells write an end by SIGPIPE
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
+_INSPECT = """Say what a log, a /metrics dump or a result file holds.
+
+Kinds, told by the content: startup_log (vLLM, SGLang, llama.cpp, TGI, TensorRT-LLM, LMDeploy, the embedded engine),
+request_log (llama.cpp's timings), metrics (a /metrics text, a run's scrapes), bench_json and bench_stdout (vllm bench,
+sglang.bench_serving), sse (a captured stream or HTTP answer), profile_trace (torch's profiler), dataset (ShareGPT,
+JSONL, traces of BurstGPT, Azure and Mooncake).
+"""
+
 app = App(
     name="whichbits",
     suppress_keyboard_interrupt=False,
@@ -23,9 +31,7 @@ app.command("whichbits.cli.run:run", name="run", help="Serve each arm, drive equ
 app.command("whichbits.cli.predict:predict", name="predict", help="Play a study in virtual time, without its GPU.")
 app.command("whichbits.cli.calibrate:calibrate_run", name="calibrate", help="Fit the predictor to a measured run.")
 app.command("whichbits.cli.report:report", name="report", help="Rebuild a run's report from what it recorded.")
-app.command(
-    "whichbits.cli.inspect:inspect", name="inspect", help="Say what a log, a /metrics dump or a result file holds."
-)
+app.command("whichbits.cli.inspect:inspect", name="inspect", help=_INSPECT)
 app.command(
     "whichbits.cli.compare:compare_results",
     name="compare",

@@ -2,17 +2,20 @@
 
 import json as json_text
 import math
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from whichbits.cli.inspected import Inspected, files_of, inspected, mean_tokens_of
+from whichbits.cli.inspected import Inspected, files_of, inspected, is_run, mean_tokens_of
 from whichbits.errors import BadInput, WhichbitsError
-from whichbits.record.inspection import Inspection
+from whichbits.record.inspected_lines import numbered, shortened
+from whichbits.record.inspection import Inspection, Problem
 
 _OK, _SOME_NOT_READ = 0, 2
+_NO_LINES: dict[str, dict[str, Any]] = {"lines": {}, "texts": {}}
 
 
 def inspect(
@@ -21,11 +24,11 @@ def inspect(
     mean_tokens: float | None = None,
     run: Path | None = None,
 ) -> int:
-    """Say what engine logs, /metrics dumps, result files, SSE captures and data sets hold, with the line of each fact.
+    """Say what files hold that engines and tools wrote, with the line of each fact.
 
     Args:
-        files: What to read ("-" is standard input); the content decides what it is, not the name. Of a run's folder
-            its logs and scrapes are read.
+        files: What to read ("-" is standard input). Of a run's folder its logs, scrapes and profiles are read, of any
+            other folder each file in it.
         json: Print one object a file on stdout, a line each.
         mean_tokens: Mean prompt plus output tokens of your requests: says how many of them fit at once.
         run: Take the mean tokens from the requests of this run.
@@ -36,13 +39,21 @@ def inspect(
     status = _OK
     for named in files:
         try:
-            own_mean = mean_tokens_of(named) if mean_tokens is None and named.is_dir() else mean_tokens
+            own_mean = mean_tokens_of(named) if mean_tokens is None and is_run(named) else mean_tokens
             for file in files_of(named):
                 found = _with_fit(inspected(file), own_mean)
-                status = max(status, _tell(found, json=json))
+                if mean_tokens is not None and found.inspection is not None:
+                    _tell_if_no_fit(found.file, found.inspection)
+                told = _tell(found, json=json)
+                status = max(status, told if file == named or not _is_empty(found) else _OK)
         except BadInput as error:
             status = max(status, _tell(Inspected(named, "", None, error), json=json))
     return status
+
+
+def _is_empty(found: Inspected) -> bool:
+    """Tell of an empty file, which is no error in a folder: a server that says nothing leaves an empty log."""
+    return found.error is not None and found.error.code == "empty_file"
 
 
 def _refuse(files: tuple[Path, ...], mean_tokens: float | None) -> None:
@@ -66,6 +77,13 @@ def _with_fit(found: Inspected, mean_tokens: float | None) -> Inspected:
 
     facts = inspection.facts | fit(inspection.facts, mean_tokens, engine=inspection.engine)
     return found._replace(inspection=replace(inspection, facts=facts))
+
+
+def _tell_if_no_fit(file: Path, inspection: Inspection) -> None:
+    """Say in a line that a size was asked about in vain."""
+    if "requests_that_fit" not in inspection.facts:
+        why = "no size of a KV cache is told here, so how many requests fit is not known"
+        print(f"{str(file)!r}: --mean-tokens has no effect: {why}", file=sys.stderr)
 
 
 def _tell(found: Inspected, *, json: bool) -> int:
@@ -103,17 +121,23 @@ def _as_json(found: Inspected) -> dict[str, Any]:
     if inspection is None:
         code = None if error is None else error.code
         empty: dict[str, Any] = {"kind": None, "engine": None, "engine_version": None, "facts": {}}
-        return {"file": str(found.file), **empty, "errors": [{"code": code, "line": None}], "warnings": [], "lines": {}}
+        return {"file": str(found.file), **empty, "errors": [{"code": code, "line": None}], "warnings": [], **_NO_LINES}
+    lines = numbered(found.text, inspection.lines)
     return {
         "file": str(found.file),
         "kind": inspection.kind,
         "engine": inspection.engine,
         "engine_version": inspection.engine_version,
         "facts": inspection.facts,
-        "errors": [{"code": error.code, "line": error.line} for error in inspection.errors],
-        "warnings": [{"code": each.code, "line": each.line} for each in inspection.warnings],
-        "lines": inspection.lines,
+        "errors": [_problem(each) for each in inspection.errors],
+        "warnings": [_problem(each) for each in inspection.warnings],
+        "lines": lines.of_facts,
+        "texts": lines.texts,
     }
+
+
+def _problem(problem: Problem) -> dict[str, str | None]:
+    return {"code": problem.code, "line": None if problem.line is None else shortened(problem.line)}
 
 
 def _show(found: Inspected, inspection: Inspection) -> None:

@@ -21,8 +21,15 @@ _RECOGNISERS = (
 )
 """In this order: the strictest shapes first, logs last, since a log may hold anything."""
 
-_FILE_RECOGNISERS = ("whichbits.analyze.kernels.inspect:recognise_file",)
+_FILE_RECOGNISERS = (
+    "whichbits.serve.during_file:recognise_file",
+    "whichbits.analyze.kernels.inspect:recognise_file",
+)
 """These come first and read the file themselves, which may be packed, or larger than memory."""
+
+_PARTS_OF_A_RUN = ("logs", "scrapes", "profiles")
+_TABLES = (".parquet",)
+"""Tables, such as a run's requests and telemetry, are for pandas: a folder's are passed over."""
 
 _MARKS_OF_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -43,6 +50,8 @@ def inspected(file: Path) -> Inspected:
         if file != STDIN and (inspection := _recognised_file(file)):
             return Inspected(file, text, inspection)
         text = _text(file)
+        if not text.strip():
+            raise _empty()
         return Inspected(file, text, recognised(file.name, text))
     except BadInput as error:
         return Inspected(file, text, None, error.about(str(file)))
@@ -81,19 +90,44 @@ def _function(place: str) -> object:
 
 
 def files_of(named: Path) -> Iterator[Path]:
-    """Yield a file itself, and of a run's folder its logs and scrapes.
+    """Yield a file itself, of a run's folder its logs, scrapes and profiles, and of any other folder each file in it.
 
     Raises:
-        BadInput: ``run_not_found`` if it is a folder without a run.
+        BadInput: ``run_too_new`` or ``run_broken`` if a run cannot be read, ``no_file`` if a folder is empty.
     """
     if not named.is_dir():
         yield named
         return
+    found = list(_files_of_run(named) if is_run(named) else _files_in(named))
+    if not found:
+        raise BadInput(
+            "no_file",
+            f"{named} holds no file to read.",
+            why="Of a folder the files in it are read, and none of those in the folders below.",
+            fix="Name the files, or the folder that they lie in.",
+        )
+    yield from found
+
+
+def is_run(folder: Path) -> bool:
+    """Tell whether a folder is a run's."""
+    from whichbits.record.manifest import FILE_NAME
+
+    return (folder / FILE_NAME).is_file()
+
+
+def _files_of_run(folder: Path) -> Iterator[Path]:
     from whichbits.record.manifest import read_manifest
 
-    read_manifest(named)
-    for folder in ("logs", "scrapes"):
-        yield from sorted(path for path in (named / folder).glob("*") if path.is_file())
+    read_manifest(folder)
+    for part in _PARTS_OF_A_RUN:
+        yield from _files_in(folder / part)
+
+
+def _files_in(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.glob("*")):
+        if path.is_file() and path.suffix not in _TABLES and not path.name.startswith("."):
+            yield path
 
 
 def mean_tokens_of(run: Path) -> float | None:
@@ -114,6 +148,15 @@ def _text(file: Path) -> str:
     except OSError as error:
         raise _unreadable(error) from error
     return content.decode("utf-16" if content[:2] in _MARKS_OF_UTF16 else "utf-8-sig", errors="replace")
+
+
+def _empty() -> BadInput:
+    return BadInput(
+        "empty_file",
+        "this file is empty.",
+        why="Nothing was written into it, or nothing but blanks.",
+        fix="Look whether its writer ran, and whether what it says went elsewhere (stderr, a later file).",
+    )
 
 
 def _unreadable(error: OSError) -> BadInput:

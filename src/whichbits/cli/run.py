@@ -17,7 +17,7 @@ from whichbits.cli.manifests import print_manifests as write_manifests
 from whichbits.cli.manifests import refuse_images
 from whichbits.cli.outcome import exit_code
 from whichbits.cli.task import Task, read_task
-from whichbits.conduct.estimate import study_seconds
+from whichbits.conduct.estimate import study_estimate
 from whichbits.conduct.events import Notice, Progress
 from whichbits.conduct.host import host_facts, tool_versions
 from whichbits.conduct.order import Visit, visits
@@ -105,7 +105,7 @@ def _prepare(arms: Sequence[Arm], listen: Progress) -> None:
 
 async def _conduct(stage: Stage, left: Sequence[Visit]) -> Ended:
     try:
-        return Ended(failures=tuple(await conduct(stage, left, study_seconds(stage.study, left))))
+        return Ended(failures=tuple(await conduct(stage, left, study_estimate(stage.study, left))))
     except WhichbitsError as error:
         return Ended(error=error)
 

@@ -16,12 +16,22 @@ class Pace:
     prompt_token_s: float
     step_s: float
     step_per_sequence_s: float
+    supposes: str = ""
 
 
-# The embedded engine with its built-in model on two cores; anything else is taken as a 7B model on one GPU.
-_PACES = {"embedded": Pace(9.0, 1 / 450, 0.017, 0.0032)}
+_PACES = {"embedded": Pace(9.0, 1 / 450, 0.017, 0.0032, "the built-in model on a quiet machine of two cores")}
 _AROUND_A_WINDOW_S = 15.0
-_GPU = Pace(120.0, 1 / 8000, 0.030, 0.0004)
+_GPU = Pace(120.0, 1 / 8000, 0.030, 0.0004, "a 7B model on one GPU")
+"""Anything else is taken for this."""
+
+
+@dataclass(frozen=True)
+class StudyEstimate:
+    """The estimated seconds of a whole plan and of each of its cells in order, and what they are true of."""
+
+    seconds: float
+    cells: tuple[float, ...]
+    supposes: str
 
 
 @dataclass(frozen=True)
@@ -48,8 +58,15 @@ def planned_cells(study: Study, planned: Sequence[Visit]) -> list[PlannedCell]:
 
 def study_seconds(study: Study, planned: Sequence[Visit]) -> float:
     """Return the estimated seconds of starting every server, driving every cell and taking every profile."""
+    return study_estimate(study, planned).seconds
+
+
+def study_estimate(study: Study, planned: Sequence[Visit]) -> StudyEstimate:
+    """Return the estimate of the whole (see ``study_seconds``), with its parts and its conditions."""
     starts = sum(_pace(study, arm).start_s for visit in planned for arm in visit.arms)
-    return starts + sum(cell.seconds for cell in planned_cells(study, planned)) + _profiled_seconds(study, planned)
+    cells = tuple(cell.seconds for cell in planned_cells(study, planned))
+    supposed = dict.fromkeys(_pace(study, arm).supposes for visit in planned for arm in visit.arms)
+    return StudyEstimate(starts + sum(cells) + _profiled_seconds(study, planned), cells, ", or ".join(supposed))
 
 
 def _profiled_seconds(study: Study, planned: Sequence[Visit]) -> float:

@@ -8,11 +8,17 @@ from whichbits.record.schema import Cell
 
 @dataclass(frozen=True, slots=True)
 class StudyStarted:
-    """Before anything is served; ``cells`` is the whole plan in its order, the study's shape."""
+    """Before anything is served; ``cells`` is the whole plan in its order, the study's shape.
+
+    ``cell_estimates_s`` are the cells' estimates in the same order, none if there are none; ``supposes`` says of what
+    machine the estimates are true.
+    """
 
     cells: tuple[Cell, ...]
     arms: tuple[str, ...]
     estimate_s: float | None = None
+    cell_estimates_s: tuple[float, ...] = ()
+    supposes: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 
 from whichbits.conduct.cell import measure
+from whichbits.conduct.estimate import StudyEstimate
 from whichbits.conduct.events import (
     ArmReady,
     ArmStarting,
@@ -24,14 +25,15 @@ from whichbits.record.writer import RunWriter
 from whichbits.serve.arm import RunningArm, serve_arm
 
 
-async def conduct(stage: Stage, visits: Sequence[Visit], estimate_s: float | None) -> list[ServerNotReady]:
+async def conduct(stage: Stage, visits: Sequence[Visit], estimate: StudyEstimate) -> list[ServerNotReady]:
     """Make all ``visits``; return the arms' servers that failed, each with its reason.
 
     An arm that does not start or dies costs its own cells only: the others go on. An arm that is not what it
     claims ends the study (ArmMismatch). When ``stage.stop`` is set, what is finished is kept and the rest is left.
     """
     cells = tuple(cell for visit in visits for cell in visit.cells)
-    stage.listen(StudyStarted(cells, tuple(stage.study.arms), estimate_s))
+    arms = tuple(stage.study.arms)
+    stage.listen(StudyStarted(cells, arms, estimate.seconds, estimate.cells, estimate.supposes))
     failures: list[ServerNotReady] = []
     interrupted = False
     try:

@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -46,7 +47,7 @@ class Run:
 
     @cached_property
     def requests(self) -> pa.Table:
-        """All requests, one row each, with the columns of ``record.columns.SCHEMA``.
+        """All requests in cell order, one row each, with the columns of ``record.columns.SCHEMA``.
 
         Raises:
             BadInput: ``run_broken`` if a file is damaged or the requests of a finished cell are missing.
@@ -66,7 +67,14 @@ class Run:
 
     def of_cell(self, cell: int) -> pa.Table:
         """Return the requests of one cell; no rows if it has not ended."""
-        return self.requests.filter(pc.field("cell") == cell)
+        first, rows = self._places.get(cell, (0, 0))
+        return self.requests.slice(first, rows)
+
+    @cached_property
+    def _places(self) -> dict[int, tuple[int, int]]:
+        """First row and number of rows of each cell, which stand side by side."""
+        cells, firsts, rows = np.unique(self.requests["cell"].to_numpy(), return_index=True, return_counts=True)
+        return dict(zip(cells.tolist(), zip(firsts.tolist(), rows.tolist(), strict=True), strict=True))
 
     def records(self, cell: int) -> list[RequestRecord]:
         """Return the requests of one cell as records: handy, but slow for large cells."""

@@ -79,7 +79,9 @@ def _write(path: Path, table: pa.Table) -> None:
 
 def _read(folder: Path, path: Path) -> pa.Table:
     try:
-        table = pq.read_table(path)
+        # Not pq.read_table: for nothing that is needed here it loads pyarrow.dataset, and with it pandas.
+        with pq.ParquetFile(path) as file:
+            table = file.read(use_threads=False)
         refuse_newer(folder, int((table.schema.metadata or {})[VERSION_KEY]))
         return table.select(SCHEMA.names).cast(SCHEMA)
     except (pa.ArrowException, OSError, KeyError, ValueError) as error:
@@ -99,6 +101,9 @@ def _without(table: pa.Table, cells: dict[int, Cell]) -> pa.Table:
 
 
 def _in_cell_order(table: pa.Table) -> pa.Table:
-    cells = np.unique(np.asarray(table["cell"]))
+    numbers = np.asarray(table["cell"])
+    if (np.diff(numbers) >= 0).all():
+        return table.unify_dictionaries()
+    cells = np.unique(numbers)
     parts = [table.filter(pc.field("cell") == int(cell)) for cell in cells]
     return pa.concat_tables([SCHEMA.empty_table(), *parts]).unify_dictionaries()

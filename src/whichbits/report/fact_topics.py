@@ -18,18 +18,22 @@ _TOPICS = (
     ("seconds", r"\w+_seconds(?:_\w+)?|ready"),
     ("processes", r"\w*ranks?\w*|worker_pids|distinct_\w+|same_pid_names|engines_\w+|stages"),
 )  # fmt: skip
-_SHAPES = tuple((topic, re.compile(names)) for topic, names in _TOPICS)
+_TOPICS_OF_METRICS = (
+    ("fit", r"mean_tokens|requests_that_fit|requests_at_once|limited_by"),
+    ("scrapes", r"scrapes|arm|replica|cells?|phase|\w+_scrape_seconds"),
+    ("requests", r"\w*requests\w*|num_preemptions|sleeping"),
+    ("latency (ms)", r"\w+_ms|(?:ttft|itl)_\w+"),
+    ("prefix cache", r"\w*prefix\w*|cache_hit_rate_gauge|prompt_tokens_cached|prompt_tokens_computed"),
+    ("KV cache", r"kv_\w+|max_concurrency\w*|\w*block\w*|gpu_memory_utilization"),
+    ("tokens", r"\w*tokens\w*|\w+_tps_derived|(?:prompt|generation)_seconds"),
+)  # fmt: skip
 _OTHER = "other"
-_ORDER = (*(topic for topic, _ in _SHAPES), _OTHER)
 
 
-def by_topic(facts: Iterable[tuple[str, Any]]) -> dict[str, list[tuple[str, Any]]]:
+def by_topic(facts: Iterable[tuple[str, Any]], *, of_metrics: bool = False) -> dict[str, list[tuple[str, Any]]]:
     """Return the facts of each topic in the facts' own order; topics without facts are left out."""
-    topics: dict[str, list[tuple[str, Any]]] = {topic: [] for topic in _ORDER}
+    shapes = _TOPICS_OF_METRICS if of_metrics else _TOPICS
+    topics: dict[str, list[tuple[str, Any]]] = {topic: [] for topic in (*(topic for topic, _ in shapes), _OTHER)}
     for name, value in facts:
-        topics[_topic(name)].append((name, value))
+        topics[next((topic for topic, names in shapes if re.fullmatch(names, name)), _OTHER)].append((name, value))
     return {topic: found for topic, found in topics.items() if found}
-
-
-def _topic(name: str) -> str:
-    return next((topic for topic, names in _SHAPES if names.fullmatch(name)), _OTHER)

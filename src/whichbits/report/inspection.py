@@ -9,10 +9,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from whichbits.record.inspected_lines import line_numbers
 from whichbits.record.inspection import Inspection, Problem
 from whichbits.report.answers import answers
 from whichbits.report.fact_topics import by_topic
 from whichbits.report.meanings import MEANINGS
+from whichbits.report.metric_rows import metric_rows
 from whichbits.report.wording import plain
 
 _HINTS = "hints"
@@ -22,6 +24,9 @@ _NAMED = {"stages": "stage", _RANKS: "rank"}
 _ENGINES = ("vllm", "sglang")
 """Facts that hold the facts of several runs, answers, models or engines."""
 
+_OF_FIT = ("requests_at_once", "limited_by")
+"""Where they are not known, the sentence above the facts says so."""
+
 _VALUE_WIDTH = 60
 _LOGGER_HEAD = re.compile(r"^.{0,200}?\[?[\w./-]+\.py:\d+\] |^\[[\d :,.-]+[A-Z\d ]*\] ")
 _LONGEST_SHOWN = 300
@@ -29,7 +34,7 @@ _LONGEST_SHOWN = 300
 
 def print_inspection(name: str, text: str, inspection: Inspection, console: Console) -> None:
     """Print one file's inspection; the number beside a fact is its line in ``text``, without one it was derived."""
-    numbers = _line_numbers(text, inspection)
+    numbers = line_numbers(text, inspection.lines)
     engine = " ".join(part for part in (inspection.engine, inspection.engine_version) if part)
     title = f"  {inspection.kind.replace('_', ' ')}"
     console.print(Text.assemble((_safe(name), "bold"), title, f"  {_safe(engine)}" if engine else ""))
@@ -59,8 +64,10 @@ def _topics(inspection: Inspection) -> Iterator[tuple[str, list[tuple[str, Any]]
     facts = [
         (name, value) for name, value in inspection.facts.items() if name != _HINTS and not _is_parted(name, value)
     ]
-    if inspection.kind in ("startup_log", "metrics"):
-        yield from by_topic(facts).items()
+    if inspection.kind == "metrics":
+        yield from by_topic(metric_rows(dict(facts)), of_metrics=True).items()
+    elif inspection.kind == "startup_log":
+        yield from by_topic(fact for fact in facts if fact[0] not in _OF_FIT or fact[1] is not None).items()
     elif facts:
         yield "", facts
 
@@ -118,17 +125,6 @@ def _shortened(line: str) -> str:
     """Return what is said in a line, without the process, time and file in front of it."""
     said = _LOGGER_HEAD.sub("", line) or line
     return _safe(said if len(said) <= _LONGEST_SHOWN else f"{said[:_LONGEST_SHOWN]}\N{HORIZONTAL ELLIPSIS}")
-
-
-def _line_numbers(text: str, inspection: Inspection) -> dict[str, int]:
-    """Return the number of each fact's line in the text, where the line can be found as it stands."""
-    wanted = set(inspection.lines.values())
-    places: dict[str, int] = {}
-    for number, line in enumerate(text.splitlines() if wanted else (), start=1):
-        found = next((form for form in (line.strip(), " ".join(line.split())) if form in wanted), None)
-        if found is not None:
-            places.setdefault(found, number)
-    return {name: places[line] for name, line in inspection.lines.items() if line in places}
 
 
 def _safe(text: str) -> str:

@@ -127,8 +127,7 @@ def event_line(event: Event, left_s: float | None) -> str:  # noqa: PLR0911 - a 
     """Return an event in one line."""
     match event:
         case StudyStarted():
-            about = "" if event.estimate_s is None else f", about {duration(event.estimate_s)}"
-            return plain(f"{len(event.cells)} cells over {', '.join(event.arms)}{about}")
+            return plain(f"{len(event.cells)} cells over {', '.join(event.arms)}{_estimate(event)}")
         case ArmStarting():
             return plain(f"{event.arm}: starting")
         case ArmReady():
@@ -145,6 +144,13 @@ def event_line(event: Event, left_s: float | None) -> str:  # noqa: PLR0911 - a 
             return "interrupted; what finished is kept" if event.interrupted else "done"
         case Notice():
             return plain(event.text)
+
+
+def _estimate(event: StudyStarted) -> str:
+    if event.estimate_s is None:
+        return ""
+    supposed = f" for {event.supposes}" if event.supposes else ""
+    return f", about {duration(event.estimate_s)}{supposed}"
 
 
 def _finished_line(event: CellFinished, left_s: float | None) -> str:

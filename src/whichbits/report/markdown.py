@@ -2,49 +2,59 @@
 
 import html
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-import vl_convert
-
-from whichbits.analyze.summary import Summary
+from whichbits.analyze.summary import Finding, Summary
 from whichbits.record.schema import Manifest
 from whichbits.report import predictions, regimes
-from whichbits.report.charts import Figure, chart, figures
+from whichbits.report.figures import Figure, description, figures, thin_text
 from whichbits.report.measures import MEASURES, headlines, name_of
-from whichbits.report.provenance import client_rows, commands, fact_rows, flat, study_yaml
-from whichbits.report.table import groups, has_thin
+from whichbits.report.plots.over_load import over_load
+from whichbits.report.plots.svg import standalone
+from whichbits.report.plots.under_roof import under_roof
+from whichbits.report.pooled import repeats
+from whichbits.report.provenance import client_rows, commands, flat, study_yaml
+from whichbits.report.series import changes
+from whichbits.report.sheets import Sheet, at_a_glance, causes, comparisons
+from whichbits.report.table import Row, groups, has_thin
+from whichbits.report.validity import answer_text, doubts, loads_text
 from whichbits.report.wording import (
     BEST_LEGEND,
     FINDING_KINDS,
     LOAD_NAMES,
     MISSING,
     THIN_LEGEND,
-    claim,
     grounds,
+    interruption,
     leader_text,
     plain,
+    resume_command,
     verdict_texts,
 )
 
-_PICTURE_WIDTH_PX = 560
 _STEERING = re.compile(r"([\\`*_\[\]|#~])")
+_ROOFLINE = "figures/roofline.svg"
 
 
 def markdown(summary: Summary, manifest: Manifest) -> Mapping[str, bytes]:
     """Return ``report.md`` and its ``figures/*.svg``."""
     shown = figures(summary)
+    pictures = {_file(figure): _picture(summary, figure) for figure in shown}
+    if roofline := under_roof(summary, "Roofline"):
+        pictures[_ROOFLINE] = standalone(roofline).encode()
     blocks = (
         *_answer(summary, manifest),
         *regimes.markdown(summary, escaped),
         *predictions.markdown(summary, escaped),
-        *_pictures(shown),
+        *_pictures(summary, shown),
         *_cells(summary),
         *_crossovers(summary),
+        *(block for sheet in comparisons(summary, manifest) for block in _sheet(sheet)),
+        *_causes(summary, manifest, has_roofline=_ROOFLINE in pictures),
         *_findings(summary),
         *_provenance(summary, manifest),
     )
-    page = "\n\n".join(blocks) + "\n"
-    return {"report.md": page.encode()} | {_file(figure): _svg(summary, figure) for figure in shown}
+    return {"report.md": ("\n\n".join(blocks) + "\n").encode()} | pictures
 
 
 def escaped(text: str) -> str:
@@ -58,50 +68,61 @@ def _answer(summary: Summary, manifest: Manifest) -> Iterable[str]:
     arms = ", ".join(escaped(arm) for arm in summary.arms)
     yield f"{escaped(summary.source.capitalize())} {escaped(manifest.created)}. Arms: {arms}."
     if summary.interrupted:
-        yield "**Interrupted**: only the cells that finished are shown."
+        yield f"**Interrupted**: {interruption(summary)}. To go on: `{plain(resume_command(summary.run))}`."
     yield "## The answer"
-    rows = [(name_of(entry.metric), escaped(claim(entry))) for entry in summary.recommendation]
-    yield (_table(("metric", "serve"), rows) if rows else "Not enough to recommend an arm.")
+    if not summary.recommendation:
+        yield "Not enough to recommend an arm."
+        return
+    yield f"By {LOAD_NAMES[summary.load_unit]}, measured at {loads_text(summary)}."
+    rows = [
+        (
+            name_of(entry.metric),
+            escaped(answer_text(entry)),
+            escaped("; ".join(doubts(entry, summary, beside_text=True))) or "none",
+        )
+        for entry in summary.recommendation
+    ]
+    yield _table(("metric", "serve", "doubts"), rows)
 
 
-def _pictures(shown: Sequence[Figure]) -> Iterable[str]:
+def _pictures(summary: Summary, shown: Sequence[Figure]) -> Iterable[str]:
     if shown:
-        yield "## Evidence"
+        yield "## Curves over load"
+        yield "Bands are 95 % intervals; dashed rules mark where the lead changes, shaded where either may be better."
     for figure in shown:
         measure = figure.measure
         better = f", {measure.better} is better" if measure.better else ""
-        yield f"**{measure.name}** ({measure.unit}{better}). {escaped(measure.meaning)}"
+        thin = thin_text(summary, measure)
+        yield f"**{measure.name}** ({measure.unit}{better}). {escaped(f'{measure.meaning} {thin}')}"
         yield f"![{measure.name} over load, a line an arm]({_file(figure)})"
 
 
 def _cells(summary: Summary) -> Iterable[str]:
-    yield f"## Every cell, by {LOAD_NAMES[summary.load_unit]}"
-    headings = (
-        "load",
-        "arm",
-        "requests",
-        "failed",
-        *(" ".join(m.heading) for m in MEASURES.values()),
-        "client",
-    )
-    rows = [
-        (
-            escaped(row.load),
-            escaped(row.name),
-            str(row.cell.requests),
-            str(row.cell.failed),
-            *(_strong(escaped(value.text), strong=value.best) for value in row.values.values()),
-            escaped(row.verdict),
-        )
-        for group in groups(summary)
-        for row in group
-    ]
+    yield f"## Every arm by {LOAD_NAMES[summary.load_unit]}"
+    headings = ("load", "arm", "sent", "failed", *(" ".join(m.heading) for m in MEASURES.values()), "client")
+    rows = [_row(row) for group in groups(summary) for row in group]
     yield _table(headings, rows, numbers=range(2, len(headings) - 1))
+    apart = f"medians of {repeats(summary)} repeats, ± half their range from half a percent on"
     legend = [
         BEST_LEGEND.replace("*", "**bold**"),
         *([THIN_LEGEND.replace("~", r"\~")] if has_thin(summary) else []),
+        *([apart] if repeats(summary) > 1 else []),
     ]
     yield "; ".join([*legend, f"{MISSING} not known", "TTFT, TPOT and ITL in ms"]) + "."
+
+
+def _row(row: Row) -> tuple[str, ...]:
+    return (
+        escaped(row.load),
+        escaped(row.arm),
+        str(row.requests),
+        str(row.failed),
+        *(
+            f"{_strong(escaped(value.text), strong=value.best)} {value.spread_text}".rstrip()
+            for value in row.values.values()
+        ),
+        escaped(row.verdict),
+    )
 
 
 def _crossovers(summary: Summary) -> Iterable[str]:
@@ -123,31 +144,55 @@ def _crossovers(summary: Summary) -> Iterable[str]:
 def _findings(summary: Summary) -> Iterable[str]:
     if summary.findings:
         yield "## Findings"
-    for kind, (title, _) in FINDING_KINDS.items():
+    for kind, (title, meaning) in FINDING_KINDS.items():
         chosen = [finding for finding in summary.findings if finding.kind == kind]
         if chosen:
             yield f"### {title}"
-        lines = []
-        for finding in chosen:
-            lines.append(f"- {escaped(finding.text)} ({escaped(finding.code)})")
-            lines += [f"  - {escaped(evidence)}" for evidence in grounds(finding)]
-        if lines:
-            yield "\n".join(lines)
+            yield meaning
+            yield "\n".join(line for finding in chosen for line in _finding(finding))
+
+
+def _finding(finding: Finding) -> Iterator[str]:
+    yield f"- {escaped(finding.text)} ({escaped(finding.code)})"
+    if evidence := grounds(finding):
+        # Within such a block GitHub reads HTML, and Markdown is not.
+        lines = "<br>".join(html.escape(" ".join(plain(each).split())) for each in evidence)
+        yield f"  <details><summary>Evidence ({len(evidence)})</summary>{lines}</details>\n"
+
+
+def _causes(summary: Summary, manifest: Manifest, *, has_roofline: bool) -> Iterable[str]:
+    shown = causes(summary, manifest)
+    if shown or has_roofline:
+        yield "## Why"
+    if has_roofline:
+        yield (
+            "**Under the roof** (TFLOP/s of decode steps over FLOP per byte). Filled marks count the bytes really "
+            "read, hollow ones the weights loaded."
+        )
+        yield f"![Roofline, a line an arm]({_ROOFLINE})"
+    for sheet in shown:
+        yield from _sheet(sheet)
+
+
+def _sheet(sheet: Sheet) -> Iterable[str]:
+    yield f"### {sheet.title}"
+    yield escaped(sheet.meaning)
+    yield _table(
+        tuple(map(escaped, sheet.headings)),
+        [tuple(map(escaped, row)) for row in sheet.rows],
+        numbers=range(sheet.words, len(sheet.headings)),
+    )
 
 
 def _provenance(summary: Summary, manifest: Manifest) -> Iterable[str]:
     yield "## The arms"
-    facts = [
-        (escaped(arm.arm), escaped(fact.name), escaped(fact.value), escaped(fact.line or fact.source))
-        for name, arm in summary.arms.items()
-        for fact in fact_rows(arm, manifest.arms.get(name))
-    ]
-    yield _table(("arm", "fact", "value", "from"), facts)
+    yield from list(_sheet(at_a_glance(summary, manifest)))[1:]
+    yield "Every fact, with the line that says so, is in `report.html` and `run.json`."
     yield "## Books and client"
     clients = [
         (
             escaped(row.arm),
-            row.load,
+            escaped(f"{row.load} #{row.repeat}" if repeats(summary) > 1 else row.load),
             str(row.failed),
             escaped(row.errors),
             row.verdict,
@@ -184,9 +229,6 @@ def _file(figure: Figure) -> str:
     return f"figures/{figure.name}.svg"
 
 
-def _svg(summary: Summary, figure: Figure) -> bytes:
-    # A picture in a README has no page behind it to follow: white paper serves both themes.
-    specification = chart(summary, figure, width=_PICTURE_WIDTH_PX)
-    specification["config"]["background"] = "white"
-    svg: str = vl_convert.vegalite_to_svg(specification)
-    return svg.encode()
+def _picture(summary: Summary, figure: Figure) -> bytes:
+    said = description(summary, figure, changes(summary, figure.measure))
+    return standalone(over_load(summary, figure, said)).encode()

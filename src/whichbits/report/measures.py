@@ -68,6 +68,19 @@ MEASURES: dict[str, Measure] = {
 }
 
 
+DRAWN: dict[str, Measure] = {
+    "goodput_requests_per_s": Measure(
+        "goodput_requests_per_s",
+        "Goodput",
+        ("good", "req/s"),
+        "requests/s",
+        "higher",
+        "Requests that held every bound of the SLO, over the whole cell's time.",
+    ),
+}
+"""Measures that charts show and tables of cells do not."""
+
+
 def name_of(metric: Metric) -> str:
     """Return what a compared metric is called; not every one is a measure of the tables."""
     if metric in MEASURES:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-from whichbits.conduct.estimate import PlannedCell, planned_cells, study_seconds
+from whichbits.conduct.estimate import PlannedCell, planned_cells, study_estimate
 from whichbits.conduct.order import Visit
 from whichbits.study.model import Study
 
@@ -16,7 +16,9 @@ def show_plan(study: Study, visits: Sequence[Visit], console: Console) -> None:
     starts = sum(len(visit.arms) for visit in visits)
     console.print(f"[bold]{study.name}[/]: {len(study.arms)} arms, {len(cells)} cells, {starts} server starts")
     console.print(_table(cells))
-    console.print(f"About {_minutes(study_seconds(study, visits))}, by a rough rule; cache policy '{study.cache}'.")
+    estimate = study_estimate(study, visits)
+    supposed = f" for {estimate.supposes}" if estimate.supposes else ""
+    console.print(f"About {_minutes(estimate.seconds)}, by a rough rule{supposed}; cache policy '{study.cache}'.")
 
 
 def _table(cells: Sequence[PlannedCell]) -> Table:

@@ -8,7 +8,7 @@ import yaml
 
 from whichbits.analyze.summary import ArmSummary, CellSummary, Summary
 from whichbits.record.schema import ArmRecord, Cell, Fact, Manifest
-from whichbits.report.wording import MISSING, VERDICTS, load_text, number
+from whichbits.report.wording import MISSING, VERDICTS, failures, load_text, number
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _client_row(cell: CellSummary, recorded: Cell | None) -> ClientRow:
         arm=cell.arm,
         load=load_text(cell),
         repeat=cell.repeat + 1,
-        failed=cell.failed,
+        failed=failures(cell),
         errors=", ".join(f"{code} x {times}" for code, times in cell.errors.items()) or MISSING,
         verdict=VERDICTS.get(cell.client_verdict, cell.client_verdict or MISSING),
         send_lag=number(health.send_lag_p99_ms if health else None),

@@ -17,7 +17,7 @@ def rebuild_reports(folder: Path, *, json_to_stdout: bool) -> Summary:
     run = Run.load(folder)
     summary = summarize(run)
     console = Console(stderr=json_to_stdout)
-    print_summary(summary, run.manifest, console)
+    print_summary(summary, run.manifest, console, str(folder))
     console.print()
     write_reports(summary, run.manifest, folder, console)
     if json_to_stdout:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -41,17 +42,14 @@ def scope(summary: Summary) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple((title, lines) for title, lines in parts if lines)
 
 
-def terminal(summary: Summary) -> Iterable[Table]:
-    """Return the regimes as one table and their scope as another."""
+def terminal(summary: Summary) -> Iterable[RenderableType]:
+    """Return the regimes as a table, and where their scope is told: it fills a terminal."""
     table = Table.grid(padding=(0, 2))
     for row in rows(summary):
         table.add_row(row.name, Text(plain(row.arm), style="bold"), Text(plain(row.why)))
     yield table
-    below = Table.grid(padding=(0, 2))
-    for title, lines in scope(summary):
-        for place, line in enumerate(lines):
-            below.add_row("" if place else title, Text(plain(line)), style="dim")
-    yield below
+    if told := [title[0].lower() + title[1:] for title, _ in scope(summary)]:
+        yield Text(f"What it {', what '.join(told).replace('what not', 'what is not')}: see report.html.", style="dim")
 
 
 def markdown(summary: Summary, escaped: Callable[[str], str]) -> Iterable[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-from whichbits.analyze.summary import Crossing, Summary
+from whichbits.analyze.summary import Summary
 from whichbits.report.measures import Measure
 from whichbits.report.wording import load_of
 
@@ -39,7 +39,7 @@ def points(summary: Summary, measure: Measure) -> tuple[Point, ...]:
     found = []
     for cell in summary.cells:
         value, load = measure.read(cell), load_of(cell, summary.load_unit)
-        if value is None or load is None:
+        if value is None or load is None or not math.isfinite(load):
             continue
         low, high = measure.interval(cell) or (None, None)
         found.append(Point(cell.arm, load, value, low, high, cell.client_verdict != "client_limited"))
@@ -54,36 +54,42 @@ def line(marks: Sequence[Point], arm: str) -> tuple[tuple[float, float], ...]:
     )
 
 
+def typical(marks: Sequence[Point], arm: str) -> tuple[Point, ...]:
+    """Return a point a load: the median of its repeats, within the widest reach of their intervals."""
+    loads = sorted({mark.load for mark in marks if mark.arm == arm})
+    return tuple(_typical([mark for mark in marks if mark.arm == arm and mark.load == load]) for load in loads)
+
+
+def _typical(alike: Sequence[Point]) -> Point:
+    trusted = [mark for mark in alike if mark.trusted] or list(alike)
+    ends = [end for mark in trusted for end in (mark.low, mark.high) if end is not None]
+    seen = [mark.value for mark in trusted]
+    low, high = (min(ends + seen), max(ends + seen)) if ends or len(seen) > 1 else (None, None)
+    return Point(alike[0].arm, alike[0].load, median(seen), low, high, trusted=trusted[0].trusted)
+
+
 def changes(summary: Summary, measure: Measure) -> tuple[Change, ...]:
     """Return where the recommended arm changes along the load axis."""
     found = []
     for recommendation in summary.recommendation:
         if recommendation.metric != measure.path:
             continue
-        for (before, _, _), (after, start, _) in pairwise(recommendation.ranges):
+        for place, ((before, _, _), (after, start, _)) in enumerate(pairwise(recommendation.ranges)):
             if start is not None:
-                crossing = _estimate(summary, measure, {before, after}, start)
-                found.append(Change(start, crossing.low, crossing.high, before, after))
+                either = recommendation.uncertain[place] if place < len(recommendation.uncertain) else None
+                low, high = either or _interval(summary, measure, {before, after}, start)
+                found.append(Change(start, low, high, before, after))
     return tuple(found)
 
 
-def _estimate(summary: Summary, measure: Measure, arms: set[str], load: float) -> Crossing:
-    """Return the pair's estimated crossing at this load, or the load alone."""
+def _interval(summary: Summary, measure: Measure, arms: set[str], load: float) -> tuple[float | None, float | None]:
+    """Return the interval of the pair's own crossing at this load, if there is one."""
     for crossover in summary.crossovers:
         if crossover.metric == measure.path and set(crossover.arms) == arms:
             for crossing in crossover.crossings:
                 if math.isclose(crossing.load, load, rel_tol=0.01):
-                    return crossing
-    return Crossing(load, None, None)
-
-
-def between(marks: Sequence[tuple[float, float]], load: float, *, y_log: bool) -> float | None:
-    """Return the value at a load where the drawn line passes; None beyond its ends."""
-    for (left, start), (right, end) in pairwise(marks):
-        if left <= load <= right:
-            share = math.log(load / left) / math.log(right / left)
-            return float(start * (end / start) ** share) if y_log else start + (end - start) * share
-    return None
+                    return crossing.low, crossing.high
+    return None, None
 
 
 def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> tuple[float, ...]:

@@ -1,12 +1,14 @@
-"""The table of cells that the terminal, HTML and Markdown share: grouped by load, the best marked."""
+"""The table of cells that the terminal, HTML and Markdown share: grouped by load, repeats pooled, the best marked."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
-from whichbits.analyze.summary import CellSummary, Summary
+from whichbits.analyze.summary import Summary
 from whichbits.report.measures import MEASURES, Measure
-from whichbits.report.wording import BEST, MISSING, THIN, VERDICTS, load_of, load_text, number
+from whichbits.report.pooled import Pooled, pooled
+from whichbits.report.wording import BEST, MISSING, STATES, THIN, VERDICTS, failures, number
+
+_GRAVITY = {"client_ok": 0, "client_suspect": 1, "client_limited": 2}
 
 
 @dataclass(frozen=True)
@@ -16,6 +18,8 @@ class Value:
     number: float | None
     thin: bool
     best: bool
+    spread: float | None = None
+    """Half the range of the repeats over the number; None if there is one only."""
 
     @property
     def text(self) -> str:
@@ -25,6 +29,11 @@ class Value:
         return f"{THIN if self.thin else ''}{number(self.number)}"
 
     @property
+    def spread_text(self) -> str:
+        """How far repeats are apart: ``±12%``; empty if there is one only, or if they agree within half a percent."""
+        return "" if self.spread is None or self.spread < 0.005 else f"±{self.spread:.0%}"
+
+    @property
     def marked(self) -> str:
         """The number with both marks, as wide whether best or not, so that columns align: ``~105*``."""
         return f"{self.text}{BEST if self.best else ' '}"
@@ -32,22 +41,52 @@ class Value:
 
 @dataclass(frozen=True)
 class Row:
-    """One cell of the study; ``values`` follow ``MEASURES``."""
+    """One arm at one load; ``values`` follow ``MEASURES``."""
 
-    cell: CellSummary
-    load: str
-    name: str
+    pooled: Pooled
     values: dict[str, Value]
 
     @property
+    def arm(self) -> str:
+        """The arm's name."""
+        return self.pooled.arm
+
+    @property
+    def load(self) -> str:
+        """The load as studies write it."""
+        return self.pooled.load_text
+
+    @property
+    def repeats(self) -> int:
+        """How many cells stand behind the row."""
+        return len(self.pooled.counted)
+
+    @property
+    def requests(self) -> int:
+        """Requests of all repeats."""
+        return sum(cell.requests for cell in self.pooled.cells)
+
+    @property
+    def failed(self) -> int:
+        """Failed requests of all repeats, without those that the user's stop cut off."""
+        return sum(failures(cell) for cell in self.pooled.cells)
+
+    @property
     def verdict(self) -> str:
-        """The client's verdict in a word."""
-        return VERDICTS.get(self.cell.client_verdict, self.cell.client_verdict or MISSING)
+        """Whether the cell ran to its end, and the client's gravest verdict, in a word."""
+        unfinished = [cell.state for cell in self.pooled.cells if cell.state != "done"]
+        if unfinished:
+            some = f"{len(unfinished)} of {len(self.pooled.cells)} " if len(self.pooled.cells) > 1 else ""
+            return some + STATES.get(unfinished[0], unfinished[0])
+        verdicts = [cell.client_verdict for cell in self.pooled.cells]
+        gravest = max(verdicts, key=lambda verdict: _GRAVITY.get(verdict or "", -1))
+        return VERDICTS.get(gravest, gravest or MISSING)
 
 
 def groups(summary: Summary) -> tuple[tuple[Row, ...], ...]:
     """Return the rows of each load together, loads rising, arms in the study's order."""
-    return tuple(_group(summary, cells) for cells in _by_load(summary))
+    loads = groupby(pooled(summary), key=lambda each: each.load_text)
+    return tuple(_group(tuple(alike)) for _, alike in loads)
 
 
 def has_thin(summary: Summary) -> bool:
@@ -55,48 +94,33 @@ def has_thin(summary: Summary) -> bool:
     return any(value.thin for group in groups(summary) for row in group for value in row.values.values())
 
 
-def _by_load(summary: Summary) -> Iterable[tuple[CellSummary, ...]]:
-    order = {arm: place for place, arm in enumerate(summary.arms)}
-
-    def load(cell: CellSummary) -> tuple[float, float]:
-        return (load_of(cell, summary.load_unit) or 0.0, cell.concurrency or 0)
-
-    def place(cell: CellSummary) -> tuple[tuple[float, float], int, int]:
-        return (load(cell), order.get(cell.arm, len(order)), cell.repeat)
-
-    for _, cells in groupby(sorted(summary.cells, key=place), key=load):
-        yield tuple(cells)
-
-
-def _group(summary: Summary, cells: tuple[CellSummary, ...]) -> tuple[Row, ...]:
-    repeated = any(cell.repeat > 0 for cell in summary.cells)
-    best = {path: _best(measure, cells) for path, measure in MEASURES.items()}
+def _group(alike: tuple[Pooled, ...]) -> tuple[Row, ...]:
+    best = {path: _best(measure, alike) for path, measure in MEASURES.items()}
     return tuple(
-        Row(
-            cell=cell,
-            load=load_text(cell),
-            name=f"{cell.arm} #{cell.repeat + 1}" if repeated else cell.arm,
-            values={path: _value(measure, cell, best[path]) for path, measure in MEASURES.items()},
-        )
-        for cell in cells
+        Row(each, {path: _value(measure, each, best[path]) for path, measure in MEASURES.items()}) for each in alike
     )
 
 
-def _value(measure: Measure, cell: CellSummary, best: str | None) -> Value:
-    value = measure.read(cell)
-    is_best = best is not None and _competes(cell) and value is not None and number(value) == best
-    return Value(value, measure.is_thin(cell) and value is not None, is_best)
+def _value(measure: Measure, each: Pooled, best: str | None) -> Value:
+    middle = each.middle(measure.read)
+    if middle is None:
+        return Value(None, thin=False, best=False)
+    return Value(
+        middle.value,
+        thin=any(measure.is_thin(cell) for cell in each.counted),
+        best=best is not None and _competes(each) and number(middle.value) == best,
+        spread=(middle.high - middle.low) / 2 / middle.value if middle.n > 1 and middle.value else None,
+    )
 
 
-def _best(measure: Measure, cells: tuple[CellSummary, ...]) -> str | None:
+def _best(measure: Measure, alike: tuple[Pooled, ...]) -> str | None:
     """Return the best value as it is written: two that read alike share the mark."""
-    rivals = {cell.arm for cell in cells if _competes(cell) and measure.read(cell) is not None}
-    values = [value for cell in cells if _competes(cell) and (value := measure.read(cell)) is not None]
-    if measure.better is None or len(rivals) < 2:
+    values = [value for each in alike if _competes(each) and (value := each.median(measure.read)) is not None]
+    if measure.better is None or len(values) < 2:
         return None
     return number(min(values) if measure.better == "lower" else max(values))
 
 
-def _competes(cell: CellSummary) -> bool:
-    """A cell that the client limited says nothing about the arm."""
-    return cell.client_verdict != "client_limited"
+def _competes(each: Pooled) -> bool:
+    """Say whether the values stand for the arm: not where the client was the limit, nor where a cell was cut short."""
+    return all(cell.client_verdict != "client_limited" and cell.state == "done" for cell in each.counted)

@@ -1,79 +1,111 @@
 """The report on a terminal or in a log: the answer first, 80 columns, readable without colour."""
 
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
+from rich.segment import Segment, Segments
 from rich.table import Table
 from rich.text import Text
 
-from whichbits.analyze.summary import Crossover, Finding, Summary
+from whichbits.analyze.summary import Crossover, Summary
 from whichbits.record.schema import Manifest
 from whichbits.report import predictions, regimes
-from whichbits.report.measures import MEASURES, headlines, name_of
-from whichbits.report.table import Row, Value, groups, has_thin
+from whichbits.report.cell_table import cap_text, cell_table, legend
+from whichbits.report.important import in_short, most_important
+from whichbits.report.measures import headlines, name_of
+from whichbits.report.sheets import Sheet
+from whichbits.report.sheets.cache import hit_rates
+from whichbits.report.sheets.replicas import replicas
+from whichbits.report.sheets.slo import service_level, slo_words
+from whichbits.report.validity import answer_text, doubts, loads_text
 from whichbits.report.wording import (
-    BEST_LEGEND,
-    FINDING_KINDS,
     LOAD_NAMES,
     MISSING,
-    THIN_LEGEND,
-    claim,
     count,
-    grounds,
+    interruption,
     leader_text,
     number,
     plain,
+    resume_command,
     short_version,
     verdict_texts,
 )
+
+_MOST_FINDINGS = 8
+_MOST_PAIRS = 6
+_FINDING_LENGTH = 142
+_SLO_SHARE = 0.99
+_IN_TABLES = ("crossover", "slo_load")
 
 
 def text(summary: Summary, manifest: Manifest) -> Mapping[str, bytes]:
     """Return ``report.txt``: the terminal report as a log shows it."""
     page = io.StringIO()
     print_summary(summary, manifest, Console(file=page, width=80, no_color=True, force_terminal=False))
-    lines = (line.rstrip() for line in page.getvalue().splitlines())
-    return {"report.txt": ("\n".join(lines) + "\n").encode()}
+    return {"report.txt": page.getvalue().encode()}
 
 
-def print_summary(summary: Summary, manifest: Manifest, console: Console) -> None:
-    """Print the whole report; where its files lie is said by whoever wrote them."""
-    console.print(Group(*_sections(summary, manifest)))
+def print_summary(summary: Summary, manifest: Manifest, console: Console, folder: str | None = None) -> None:
+    """Print the whole report; where its files lie is said by whoever wrote them.
+
+    ``folder`` is the run's, as the user wrote it.
+    """
+    for line in console.render_lines(Group(*_sections(summary, manifest, folder or summary.run)), pad=False):
+        console.print(Segments([*_trimmed(line), Segment.line()]), soft_wrap=True)
 
 
-def _sections(summary: Summary, manifest: Manifest) -> Iterable[RenderableType]:
-    yield _title(summary, manifest)
-    if summary.recommendation:
-        yield _section("Answer", _answer(summary))
+def _trimmed(line: list[Segment]) -> list[Segment]:
+    """Cut the blanks that tables pad their cells with."""
+    kept = list(line)
+    while kept and not kept[-1].text.strip():
+        kept.pop()
+    if kept:
+        kept[-1] = Segment(kept[-1].text.rstrip(), kept[-1].style)
+    return kept
+
+
+def _sections(summary: Summary, manifest: Manifest, folder: str) -> Iterator[RenderableType]:
+    yield _title(summary, manifest, folder)
     if summary.answer is not None:
-        yield _section("By regime", *regimes.terminal(summary))
+        yield _section("Answer", "", *regimes.terminal(summary))
+    if summary.recommendation:
+        title = "Answer" if summary.answer is None else "By metric"
+        loads = f"{LOAD_NAMES[summary.load_unit]}, measured at {loads_text(summary)}"
+        yield _section(title, loads, _answer(summary))
     if summary.predictions:
-        yield _section("Predictions", predictions.terminal(summary))
-    yield _section(f"Cells by {LOAD_NAMES[summary.load_unit]}", _cells(summary), _legend(summary))
-    yield _section("Arms", _arms(summary))
+        yield _section("Predictions", "", predictions.terminal(summary))
+    yield _section(f"Cells by {LOAD_NAMES[summary.load_unit]}", cap_text(summary), cell_table(summary), legend(summary))
+    yield _section("Arms", "", _arms(summary))
+    yield from _service_level(summary, manifest)
+    yield from _caches(summary, manifest)
     if compared := headlines(summary):
-        yield _section("Where arms trade places", _crossovers(compared))
+        yield _section("Where arms trade places", "", *_crossovers(compared))
     if summary.findings:
-        yield _section("Findings", *_findings(summary.findings))
+        yield _section("Findings", "", *_findings(summary))
 
 
-def _section(title: str, *body: RenderableType) -> RenderableType:
-    return Group(Text(""), Text(title, style="bold"), *(Padding(part, (0, 0, 0, 1)) for part in body))
+def _section(title: str, more: str, *body: RenderableType) -> RenderableType:
+    head = Text.assemble((title, "bold"), (f"  {more}" if more else "", "dim"))
+    return Group(Text(""), head, *(Padding(part, (0, 0, 0, 1)) for part in body))
 
 
-def _title(summary: Summary, manifest: Manifest) -> Text:
+def _title(summary: Summary, manifest: Manifest, folder: str) -> Text:
     line = Text.assemble((plain(summary.study), "bold"), "  ", (f"{summary.source}, {manifest.created}", "dim"))
     if summary.interrupted:
-        line.append("\nInterrupted: only the cells that finished are shown.", style="yellow")
+        line.append(f"\nInterrupted: {interruption(summary)}. Go on with", style="yellow")
+        line.append(f"\n  {plain(resume_command(folder))}", style="bold")
     return line
 
 
 def _answer(summary: Summary) -> Table:
     table = Table.grid(padding=(0, 2))
     for entry in summary.recommendation:
-        table.add_row(name_of(entry.metric), Text(plain(claim(entry)), style="bold"))
+        words = Text(plain(answer_text(entry)), style="bold")
+        if doubted := doubts(entry, summary, beside_text=True):
+            words.append(f"  ({'; '.join(doubted)})", style="dim not bold")
+        table.add_row(name_of(entry.metric), words)
     return table
 
 
@@ -87,53 +119,63 @@ def _arms(summary: Summary) -> Table:
             arm.weight_format,
             weights,
             count(arm.kv_cache_tokens),
-            arm.kernel or MISSING,
+            (arm.kernel or MISSING).removesuffix("LinearKernel"),
             engine,
         )
         table.add_row(*(Text(plain(part)) for part in parts))
     return table
 
 
-def _cells(summary: Summary) -> Table:
-    table = Table(box=None, padding=(0, 0, 0, 1), pad_edge=False, header_style="dim")
-    table.add_column("\nload", no_wrap=True)
-    table.add_column("\narm", overflow="fold")
-    table.add_column("\nreq", justify="right", no_wrap=True)
-    table.add_column("\nfail", justify="right", no_wrap=True)
-    for measure in MEASURES.values():
-        table.add_column("\n".join(f"{word} " for word in measure.heading), justify="right", no_wrap=True)
-    table.add_column("\nclient", no_wrap=True)
-    for place, group in enumerate(groups(summary)):
-        if place:
-            table.add_row()
-        for row in group:
-            table.add_row(*_row(row, first=row is group[0]))
+def _service_level(summary: Summary, manifest: Manifest) -> Iterator[RenderableType]:
+    sheet = service_level(summary, manifest)
+    if sheet is None:
+        return
+    body: list[RenderableType] = [_sheet(sheet)]
+    if not any(cell.slo_share is not None and cell.slo_share >= _SLO_SHARE for cell in summary.cells):
+        body.append(Text("No arm holds it at any load measured: that is exit code 5.", style="yellow"))
+    yield _section("Requests that hold the SLO", slo_words(manifest) if manifest.study.get("slo") else "", *body)
+
+
+def _caches(summary: Summary, manifest: Manifest) -> Iterator[RenderableType]:
+    """Show the replicas where there are several, else the prefix cache where it was of use."""
+    if sheet := replicas(summary, manifest):
+        yield _section("Replicas", "prefix cache in tokens", _sheet(sheet))
+    elif any(cell.prefix_hit_rate for cell in summary.cells) and (sheet := hit_rates(summary, manifest)):
+        yield _section("Prefix cache", "", _sheet(sheet))
+
+
+def _sheet(sheet: Sheet) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    for place, heading in enumerate(sheet.headings):
+        is_load = 0 < place < sheet.words
+        table.add_column(heading, justify="left" if place < sheet.words else "right", overflow="fold", no_wrap=is_load)
+    before: tuple[str, ...] = ()
+    for row in sheet.rows:
+        # What a row has in common with the one above is not said again.
+        said = [
+            "" if place < sheet.words - 1 and row[: place + 1] == before[: place + 1] else cell
+            for place, cell in enumerate(row)
+        ]
+        table.add_row(*(Text(plain(cell)) for cell in said))
+        before = row
     return table
 
 
-def _row(row: Row, *, first: bool) -> Iterable[RenderableType]:
-    cell = row.cell
-    yield Text(row.load if first else "")
-    yield Text(plain(row.name))
-    yield Text(str(cell.requests))
-    yield Text(str(cell.failed), style="red" if cell.failed else "dim")
-    for value in row.values.values():
-        yield _value(value)
-    yield Text(row.verdict, style="" if row.verdict in ("ok", MISSING) else "yellow")
+def _crossovers(crossovers: tuple[Crossover, ...]) -> Iterator[RenderableType]:
+    """Show every pair where they are few, else those that cross."""
+    shown = crossovers
+    if len(crossovers) > _MOST_PAIRS:
+        shown = tuple(crossover for crossover in crossovers if crossover.verdict == "crosses")
+    if shown:
+        yield _pairs(shown)
+    if len(shown) < len(crossovers):
+        verdicts = [crossover.verdict for crossover in crossovers]
+        kinds = (("none", "without a crossing"), ("tie", "tied"), ("noisy", "too noisy to say"))
+        others = [f"{verdicts.count(verdict)} {words}" for verdict, words in kinds if verdict in verdicts]
+        yield Text(f"Of {len(crossovers)} comparisons {', '.join(others)}: see report.html.", style="dim")
 
 
-def _value(value: Value) -> Text:
-    style = "bold" if value.best else "dim" if value.number is None else ""
-    return Text(value.marked, style=style)
-
-
-def _legend(summary: Summary) -> Text:
-    units = "TTFT, TPOT and ITL in ms"
-    parts = [BEST_LEGEND, *([THIN_LEGEND] if has_thin(summary) else []), f"{MISSING} not known", units]
-    return Text("\n" + "\n".join(parts), style="dim")
-
-
-def _crossovers(crossovers: tuple[Crossover, ...]) -> Table:
+def _pairs(crossovers: Iterable[Crossover]) -> Table:
     table = _table("metric", "arms", "cross at load (interval)", "leader, low to high")
     metric = None
     for crossover in crossovers:
@@ -151,16 +193,15 @@ def _table(*headings: str) -> Table:
     return table
 
 
-def _findings(findings: tuple[Finding, ...]) -> Iterable[RenderableType]:
-    for kind, (title, _) in FINDING_KINDS.items():
-        chosen = [finding for finding in findings if finding.kind == kind]
-        if not chosen:
-            continue
-        table = Table.grid(padding=(0, 1))
-        for finding in chosen:
-            words = Text(plain(finding.text))
-            words.append(f"  [{plain(finding.code)}]", style="dim")
-            for evidence in grounds(finding):
-                words.append(f"\n{plain(evidence)}", style="dim")
-            table.add_row("-", words)
-        yield Group(Text(title, style="italic"), table)
+def _findings(summary: Summary) -> Iterator[RenderableType]:
+    """Show the few most important, each once; those that a table above tells are left to the reports."""
+    told = [finding for finding in summary.findings if finding.code not in _IN_TABLES]
+    shown = most_important(told, _MOST_FINDINGS)
+    table = Table.grid(padding=(0, 1))
+    for finding, alike in shown:
+        words = Text(plain(in_short(finding.text, _FINDING_LENGTH - len(finding.code))))
+        words.append(f"  [{plain(finding.code)}{f', {alike} more' if alike else ''}]", style="dim")
+        table.add_row("-", words)
+    yield table
+    if more := len(summary.findings) - len(shown):
+        yield Text(f"{more} more in report.html, all with their evidence.", style="dim")

@@ -1,8 +1,10 @@
 """How numbers, loads and names are written for people, the same in every report."""
 
+import shlex
 import unicodedata
+from collections import Counter
 
-from whichbits.analyze.summary import CellSummary, Crossing, Crossover, Finding, Recommendation
+from whichbits.analyze.summary import CellSummary, Crossing, Crossover, Finding, Recommendation, Summary
 from whichbits.record.schema import Cell
 
 MISSING = "–"  # noqa: RUF001 - an en dash is what a table shows for a value that is not known
@@ -17,6 +19,8 @@ VERDICTS = {
     "client_limited": "LIMITED",
     None: MISSING,
 }
+
+STATES = {"interrupted": "cut short", "planned": "not run", "skipped": "skipped"}
 
 CROSSOVER_VERDICTS = {
     "crosses": "cross",
@@ -49,6 +53,23 @@ def count(value: int | None) -> str:
     return MISSING if value is None else str(value)
 
 
+def share_text(share: float | None) -> str:
+    """Return a share: ``31%``, ``99.9%``, ``0.4%``; all and nothing are said of exactly that only."""
+    if share is None:
+        return MISSING
+    percent = 100 * share
+    if percent in (0, 100):
+        return f"{percent:.0f}%"
+    if percent > 110:
+        return f"{percent:.0f}%"
+    return f"{min(max(percent, 0.1), 99.9) if percent < 100 else percent:.1f}%"
+
+
+def failures(cell: CellSummary) -> int:
+    """Return the requests that failed; those that the user's stop cut off did not."""
+    return max(0, cell.failed - cell.errors.get("cancelled", 0))
+
+
 def short_load(value: float) -> str:
     """Return a point of the load axis: ``16``, ``5.0``, ``128``; more digits would claim more than is known."""
     return f"{value:.1f}" if value < 10 and value != round(value) else f"{value:.0f}"
@@ -61,10 +82,15 @@ def load_of(cell: CellSummary, load_unit: str) -> float | None:
 
 def load_text(cell: CellSummary | Cell) -> str:
     """Return the load as studies write it: ``c16``, ``10/s``, ``10/s cap 32``."""
-    if cell.request_rate is None:
-        return f"c{count(cell.concurrency)}"
-    cap = "" if cell.concurrency is None else f" cap {cell.concurrency}"
-    return f"{cell.request_rate:g}/s{cap}"
+    return rate_text(cell.request_rate, cell.concurrency)
+
+
+def rate_text(request_rate: float | None, concurrency: int | None) -> str:
+    """Return the same of a rate and a concurrency."""
+    if request_rate is None:
+        return f"c{count(concurrency)}"
+    cap = "" if concurrency is None else f" cap {concurrency}"
+    return f"{request_rate:g}/s{cap}"
 
 
 def crossing_text(crossing: Crossing) -> str:
@@ -108,6 +134,18 @@ def claim(recommendation: Recommendation) -> str:
     """Return the answer for one metric in words, without the metric's name, which stands beside it."""
     name, separator, words = recommendation.text.partition(": ")
     return words if separator else name
+
+
+def interruption(summary: Summary) -> str:
+    """Return how far an interrupted run came."""
+    states = Counter(cell.state for cell in summary.cells)
+    parts = [f"{states[state]} {words}" for state, words in STATES.items() if states[state]]
+    return f"{states['done']} of {len(summary.cells)} cells finished{''.join(f', {part}' for part in parts)}"
+
+
+def resume_command(folder: str) -> str:
+    """Return the command that goes on with an interrupted run."""
+    return f"whichbits run --resume {shlex.quote(folder)}"
 
 
 def grounds(finding: Finding) -> tuple[str, ...]:

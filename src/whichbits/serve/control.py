@@ -92,12 +92,20 @@ class ControlClient:
     async def models(self) -> tuple[str, ...]:
         """Return the names of the models it serves."""
         answer = await self._ask_for("GET", "/v1/models")
-        return tuple(str(model["id"]) for model in self._read(answer, "data"))
+        match self._read(answer, "data"):
+            case [*cards] if all(isinstance(card, dict) and "id" in card for card in cards):
+                return tuple(str(card["id"]) for card in cards)
+            case _:
+                raise self._unusable("data", answer.body[:200])
 
     async def tokenize(self, text: str) -> tuple[int, ...]:
         """Return the token ids of ``text`` in the served model's vocabulary."""
         answer = await self._ask_for("POST", "/tokenize", {"prompt": text})
-        return tuple(int(token) for token in self._read(answer, "tokens"))
+        match self._read(answer, "tokens"):
+            case [*tokens] if all(isinstance(token, int) for token in tokens):
+                return tuple(tokens)
+            case _:
+                raise self._unusable("tokens", answer.body[:200])
 
     async def version(self) -> str:
         """Return the engine's version."""

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from whichbits.record.inspection import Inspection, Problem
+from whichbits.serve.metric_times import times_of
 from whichbits.serve.metrics import Engine, Exposition, Quantity, Timed, names, read_exposition
 from whichbits.serve.metrics.cache_config import CacheConfig
 
@@ -53,7 +54,9 @@ def _unquoted(text: str) -> str:
 
 def _facts(found: Exposition) -> Facts:
     counted = {fact: _number(found.total(quantity)) for fact, quantity in _COUNTED.items()}
-    return counted | {"kv_cache_usage": found.mean("kv_cache_usage")} | _ONLY_HERE[found.engine](found)
+    return (
+        counted | {"kv_cache_usage": found.mean("kv_cache_usage")} | _ONLY_HERE[found.engine](found) | times_of(found)
+    )
 
 
 _COUNTED: dict[str, Quantity] = {

@@ -9,6 +9,9 @@ _SECRET = re.compile(r"(KEYS?|TOKEN|SECRETS?|PASSWORDS?|PASSWD|CREDENTIALS?)(_|$
 _SECRET_FLAG = re.compile(r"(?P<flag>--?([\w-]*[-_])?(key|token|secret|password))(?P<rest>=.*)?", re.IGNORECASE)
 """Not the plural of token, here as above: --max-num-batched-tokens is no secret."""
 
+_SECRET_IN_SCRIPT = re.compile(r"(--?(?:[\w-]*[-_])?(?:key|token|secret|password)[= ]+)[^\s;&|]+", re.IGNORECASE)
+"""A flag in the text that a shell is given."""
+
 _SECRET_VALUE = re.compile(r"://[^/@\s:]*:[^/@\s]+@|\bhf_[A-Za-z0-9]{20,}|\bsk-[\w-]{20,}")
 """A password in an address, as proxies have it, and keys that show by their first letters what they are."""
 
@@ -24,10 +27,12 @@ def command_without_secrets(command: Iterable[str]) -> tuple[str, ...]:
     hide_next = False
     for word in command:
         flag = _SECRET_FLAG.fullmatch(word)
-        if (hide_next and not word.startswith("-")) or (flag is None and _SECRET_VALUE.search(word)):
+        if hide_next and not word.startswith("-"):
             shown.append(STARS)
+        elif flag is None:
+            shown.append(_SECRET_VALUE.sub(STARS, _SECRET_IN_SCRIPT.sub(rf"\g<1>{STARS}", word)))
         else:
-            shown.append(f"{flag['flag']}={STARS}" if flag and flag["rest"] else word)
+            shown.append(f"{flag['flag']}={STARS}" if flag["rest"] else word)
         hide_next = flag is not None and flag["rest"] is None
     return tuple(shown)
 

@@ -1,5 +1,9 @@
 """Manifests are what Kubernetes takes, say what the study says, and hold no secret."""
 
+import os
+import re
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import kubernetes_validate
@@ -9,8 +13,8 @@ import yaml
 from tests.docs.pages import ROOT, page
 from whichbits.errors import BadInput
 from whichbits.serve.kubernetes.manifests import Images, as_yaml, manifests
-from whichbits.serve.kubernetes.manifests.driver import role_rules
-from whichbits.serve.kubernetes.manifests.names import dns_name
+from whichbits.serve.kubernetes.manifests.driver import SCRIPT, role_rules
+from whichbits.serve.kubernetes.manifests.names import dns_name, hashed_name
 from whichbits.study.model import Study
 from whichbits.study.read import parse_study, read_study
 
@@ -58,6 +62,7 @@ def pairs(args: list[str]) -> dict[str, str | None]:
 STUDIES = {
     "seed": read_study(SEED),
     "secrets": study({"tensor_parallel_size": 2, "environment": {"HF_TOKEN": "hf_1", "A": "1"}}, cache="reset"),
+    "gpu": study({}, gpu="L4"),
     "key": study({"target": {"kubernetes": {"service": "llm", "namespace": "ml"}, "api_key_variable": "LLM_KEY"}}),
 }
 
@@ -71,7 +76,8 @@ def test_kubernetes_takes_them(name: str, version: str) -> None:
         kinds.append(document["kind"])
 
     driver = ["ServiceAccount", "Role", "RoleBinding", "ConfigMap", "Job"]
-    assert kinds == ["Deployment", "Service"] * len(asked.arms) + driver
+    server = ["Deployment", "Service", *(["NetworkPolicy"] if asked.cache == "reset" else [])]
+    assert kinds == server * len(asked.arms) + driver
 
 
 def test_the_validator_would_notice() -> None:
@@ -108,6 +114,97 @@ def test_the_setup_of_two_replicas_with_a_gpu_each() -> None:
     labels = awq["spec"]["template"]["metadata"]["labels"]
     assert service["spec"]["selector"] == awq["spec"]["selector"]["matchLabels"] == labels
     assert labels != bf16["spec"]["template"]["metadata"]["labels"]
+
+
+def test_in_development_mode_only_labelled_pods_reach_the_port() -> None:
+    apart = study(
+        {},
+        cache="reset",
+        arms={
+            name: {"weight_format": "bf16", "model": "m", "engine": "vllm"}
+            | {"target": {"kubernetes": {"service": name, "namespace": namespace}}}
+            for name, namespace in (("one", "here"), ("two", "there"))
+        },
+    )
+    documents = written(apart, DRIVER)
+    near, far = of_kind(documents, "NetworkPolicy")
+    (job,) = of_kind(documents, "Job")
+    sender = {"podSelector": {"matchLabels": {"whichbits/client": "true"}}}
+
+    assert job["metadata"]["namespace"] == "here"
+    assert job["spec"]["template"]["metadata"]["labels"] == sender["podSelector"]["matchLabels"]
+    deployment = of_kind(documents, "Deployment")[0]
+    assert near["spec"]["podSelector"] == deployment["spec"]["selector"]
+    assert near["spec"]["policyTypes"] == ["Ingress"]
+    assert near["spec"]["ingress"] == [{"from": [sender], "ports": [{"protocol": "TCP", "port": 8000}]}]
+    namespace = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "here"}}}
+    assert far["spec"]["ingress"][0]["from"] == [sender, namespace | sender]
+    assert "VLLM_SERVER_DEV_MODE=1" in deployment["metadata"]["annotations"]["whichbits/development-mode"]
+
+
+def test_without_development_mode_nothing_is_closed() -> None:
+    documents = written(study({}, cache="salt"), DRIVER)
+
+    assert of_kind(documents, "NetworkPolicy") == []
+    assert "whichbits/development-mode" not in of_kind(documents, "Deployment")[0]["metadata"]["annotations"]
+
+
+def test_the_default_namespace_is_left_to_kubectl_unless_a_job_must_name_it() -> None:
+    named = {"target": {"kubernetes": {"service": "llm", "namespace": "ml"}}}
+
+    assert [document["metadata"].get("namespace") for document in written(study({}))] == [None, None]
+    assert {document["metadata"].get("namespace") for document in written(study({}), DRIVER)} == {"default"}
+    assert {document["metadata"].get("namespace") for document in written(study(named))} == {"ml"}
+
+
+@pytest.mark.parametrize(
+    ("weight_format", "gpus", "asked"),
+    [
+        ("bf16", 1, {"cpu": "4", "memory": "26Gi", "ephemeral-storage": "64Gi"}),  # 8 + 16 + 2; 32 + 2 x 16
+        ("w8a8-fp8", 1, {"cpu": "4", "memory": "18Gi", "ephemeral-storage": "48Gi"}),
+        ("w4a16", 2, {"cpu": "8", "memory": "20Gi", "ephemeral-storage": "48Gi"}),  # 8 + 2 x (4 + 2); 32 + 2 x 8
+    ],
+)
+def test_cores_memory_and_disk_are_asked_for(weight_format: str, gpus: int, asked: dict[str, str]) -> None:
+    served = container(study({"weight_format": weight_format, "tensor_parallel_size": gpus}))
+
+    assert served["resources"]["requests"] == asked | {"nvidia.com/gpu": str(gpus)}
+    assert served["resources"]["limits"] == {"nvidia.com/gpu": str(gpus)}
+
+
+def test_a_study_about_a_gpu_says_how_to_insist_on_it() -> None:
+    (deployment,) = of_kind(written(study({}, gpu="L4")), "Deployment")
+
+    assert "about L4. " in deployment["metadata"]["annotations"]["whichbits/gpu"]
+    assert "nvidia.com/gpu.product" in deployment["metadata"]["annotations"]["whichbits/gpu"]
+
+
+def test_a_changed_study_is_another_job() -> None:
+    first, same, other = (written(study({}, loads=loads), DRIVER) for loads in ([1], [1], [2]))
+    names = [of_kind(documents, "Job")[0]["metadata"]["name"] for documents in (first, same, other)]
+    job = of_kind(first, "Job")[0]
+
+    assert names[0] == names[1] != names[2]
+    assert re.fullmatch(r"two-bits-driver-[0-9a-f]{8}", names[0])
+    assert job["spec"]["template"]["spec"]["volumes"][0]["configMap"]["name"] == names[0]
+    assert job["spec"]["ttlSecondsAfterFinished"] == 86400
+    (driving,) = job["spec"]["template"]["spec"]["containers"]
+    assert "env" not in driving
+    assert len(hashed_name("a" * 63, "x")) == 63
+
+
+def test_a_job_that_is_deleted_tells_whichbits_and_ends_with_its_code(tmp_path: Path) -> None:
+    fake = tmp_path / "whichbits"
+    fake.write_text("#!/bin/sh\ntrap 'echo told; exit 130' TERM\necho up\nwhile :; do sleep 0.05; done\n")
+    fake.chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    with subprocess.Popen(["sh", "-c", SCRIPT], stdout=subprocess.PIPE, text=True, env={"PATH": path}) as shell:
+        assert shell.stdout is not None
+        assert shell.stdout.readline() == "up\n"
+        shell.terminate()
+        said, _ = shell.communicate(timeout=20)
+
+    assert (said, shell.returncode) == ("told\n", 130)
 
 
 def test_settings_and_options_become_flags() -> None:

@@ -1,5 +1,6 @@
 """Whatever stands in front of or around a log line, what it says stays the same; no text is too odd to read."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -117,3 +118,35 @@ def test_a_head_with_a_year_is_one_too() -> None:
     (line,) = read_lines(f"{HEADED.replace('INFO ', 'INFO 2026-')}\n")
 
     assert (line.text, line.headed) == (SAID, True)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "INFO 11-29 15:01:21 [utils.py:233] non-default args: {'api_key': ['s3cret', 's3cret'], 'port': 1}",
+        "INFO 11-29 15:01:21 [utils.py:233] non-default args: {'hf_token': 's3cret', 'port': 1}",
+        "INFO 11-29 15:01:21 api_server.py:9] args: Namespace(api_key='s3cret', port=1)",
+        "INFO 11-29 15:01:21 api_server.py:9] args: Namespace(api_key=['s3cret, cut",
+        "[2026-03-24 16:25:25] server_args=ServerArgs(model_path='m', api_key='s3cret', admin_api_key='s3cret')",
+        "{\"message\": \"args: {'ssl_keyfile_password': 's3cret'}\"}",
+        "vllm serve m --api-key s3cret --port 1",
+        "INFO 11-29 15:01:21 [x.py:1] started as ['vllm', 'serve', '--api-key', 's3cret']",
+    ],
+)
+def test_a_key_among_arguments_is_not_shown(line: str) -> None:
+    (found,) = read_lines(f"{line}\n")
+
+    assert "s3cret" not in found.shown
+    assert "***" in found.shown
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "INFO 11-29 15:01:21 [utils.py:233] args: Namespace(api_key=None, hf_token=None, max_num_batched_tokens=512)",
+        "INFO 11-29 15:01:21 [x.py:1] the password that nobody gave, and a secret sauce",
+        "INFO 11-29 15:01:21 [x.py:1] eos_token: </s>, Avg prompt throughput: 12.0 tokens/s",
+    ],
+)
+def test_other_lines_are_shown_as_they_are(line: str) -> None:
+    assert [found.shown for found in read_lines(f"{line}\n")] == [line]

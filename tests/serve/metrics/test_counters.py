@@ -9,6 +9,7 @@ from whichbits.serve.metrics import (
     ENGINES,
     NAMES,
     EngineCounters,
+    Prefix,
     added,
     difference,
     names,
@@ -16,6 +17,7 @@ from whichbits.serve.metrics import (
     read_engines,
     restarted,
 )
+from whichbits.serve.metrics.counters import lines_of_counters
 
 TWO_CORES = """
 vllm:kv_cache_usage_perc{engine="0"} 0.25
@@ -172,3 +174,26 @@ def test_every_prefix_has_an_engine_and_no_engine_two_meanings_for_one_name() ->
     for engine, table in NAMES.items():
         spelt = [(name.stem, name.label) for quantity in table for name in names(engine, quantity)]
         assert len(spelt) == len(set(spelt)), engine
+
+
+def every_name(prefix: Prefix) -> str:
+    """Return a scrape with every series that an engine is known for, and with others that counters are not read of."""
+    known = [name for spellings in NAMES[ENGINES[prefix]].values() for name in spellings]
+    lines = []
+    for place, name in enumerate(known, start=1):
+        label = "" if name.label is None else f'{{{name.label[0]}="{name.label[1]}"}}'
+        lines += [f"# HELP {prefix}{name.stem} Number of tokens", f"{prefix}{name.stem}{label} {place}"]
+        lines += [f'{prefix}{name.stem}_bucket{{le="1"}} 7', f"{prefix}{name.stem}_count 9"]
+    info = f'{prefix}cache_config_info{{block_size="16",num_gpu_blocks="100"}} 1'
+    return "\n".join([*lines, info, f"{prefix}generation_tokens_created 5e9", "python_gc_collections_total 4"])
+
+
+@pytest.mark.parametrize("prefix", ENGINES)
+def test_the_lines_that_counters_are_read_of_tell_the_same_as_the_whole(prefix: Prefix) -> None:
+    scrape = every_name(prefix)
+    lines = lines_of_counters(scrape)
+
+    assert read_counters(lines) == read_counters(scrape)
+    assert read_engines(lines) == read_engines(scrape)
+    assert "_bucket" not in lines
+    assert "python_" not in lines

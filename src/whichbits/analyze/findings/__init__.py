@@ -33,7 +33,7 @@ from whichbits.analyze.findings.slow_kernels import legacy_kernel, slow_path_in_
 from whichbits.analyze.findings.steps import gain_by_bytes, left_over, little_to_save, tensor_parallel
 from whichbits.analyze.findings.throttling import throttled_gpus
 from whichbits.analyze.findings.weights import partly_quantised
-from whichbits.analyze.findings.work import failures, thin_tails, unequal_work, unfinished
+from whichbits.analyze.findings.work import failures, thin_tails, unequal_work, unfinished, untold_tokens
 from whichbits.analyze.summary import Finding
 
 __all__ = ["CHECKS", "Check", "Observed", "findings"]
@@ -45,6 +45,7 @@ CHECKS: tuple[Check, ...] = (
     unbalanced_books,
     other_traffic,
     explained_books,
+    untold_tokens,
     unequal_work,
     unverified_resets,
     shown_resets,

@@ -23,6 +23,18 @@ def failures(observed: Observed) -> Iterator[Finding]:
             yield Finding("observed", "requests_failed", text, evidence([cell]))
 
 
+def untold_tokens(observed: Observed) -> Iterator[Finding]:
+    """Name cells in which answers came without their count of tokens: what is counted by tokens is unknown there."""
+    silent = [cell for cell in observed.done if cell.requests > cell.failed and cell.output_tokens_per_s is None]
+    if silent:
+        text = (
+            f"Answers came without usage in {len(silent)} of {len(observed.done)} cells: nobody says how many tokens "
+            f"they have, so that TPOT and throughput are unknown there. A chunk may hold several tokens."
+        )
+        settled = "a server, or a gateway, that honours `stream_options: {include_usage: true}`"
+        yield Finding("unresolved", "tokens_untold", text, evidence(silent), settled)
+
+
 def unequal_work(observed: Observed) -> Iterator[Finding]:
     """Name the loads at which arms did not process the same tokens."""
     rounds: dict[tuple[int | None, float | None, int], list[CellSummary]] = {}

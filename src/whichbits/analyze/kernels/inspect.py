@@ -3,22 +3,53 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from whichbits.analyze.kernels.kernel_time import KernelTime
+from whichbits.analyze.kernels.profile import Profile
 from whichbits.analyze.kernels.trace import is_trace
-from whichbits.analyze.kernels.window import kernel_time
 from whichbits.record.inspection import Inspection, Problem
+
+_WINDOW = ("arm", "concurrency", "request_rate", "replica", "seconds", "traces", "notes")
+_LARGEST_SUMMARY = 1 << 20
 
 
 def recognise_file(path: Path) -> Inspection | None:
-    """Return what a trace of torch's profiler says, packed or not; None if the file is none. Raises OSError."""
-    if not is_trace(path):
+    """Return what a trace of torch's profiler says, packed or not, or a run's summary of one; None of any other file.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    if is_trace(path):
+        from whichbits.analyze.kernels.window import kernel_time  # numpy takes as long as reading a log
+
+        return _inspection(kernel_time([path]), {})
+    profile = _summary(path)
+    if profile is None:
         return None
-    found = kernel_time([path])
+    window = {name: getattr(profile, name) for name in _WINDOW}
+    return _inspection(profile.kernel_time, {name: value for name, value in window.items() if value not in (None, ())})
+
+
+def _summary(path: Path) -> Profile | None:
+    """Return what a run keeps of a profiled window beside its traces."""
+    if path.stat().st_size > _LARGEST_SUMMARY:
+        return None
+    content = path.read_bytes()
+    if not content.startswith(b"{"):
+        return None
+    try:
+        return msgspec.json.decode(content, type=Profile)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _inspection(found: KernelTime | None, window: dict[str, Any]) -> Inspection:
     if found is None:
-        return Inspection("profile_trace", None, None, {}, (), (Problem("trace_without_times"),))
+        return Inspection("profile_trace", None, None, window, (), (Problem("trace_without_times"),))
     engine = "vllm" if found.engine_version else None
     errors = (Problem("file_cut_off"),) if found.cut_off else ()
-    return Inspection("profile_trace", engine, found.engine_version, _facts(found), errors, _warnings(found))
+    return Inspection("profile_trace", engine, found.engine_version, window | _facts(found), errors, _warnings(found))
 
 
 def _facts(found: KernelTime) -> dict[str, Any]:

@@ -55,6 +55,15 @@ _REPEATED = re.compile(r"(?<!\s)\s*\[repeated \d+x across cluster\].*$")
 _ACCESS = re.compile(r'INFO:\s+[\w.:\[\]-]+ - "(?:GET|POST|HEAD|OPTIONS|DELETE|PUT) [^"]*" \d')
 """Uvicorn's line for each request: most of an old log, and no word of the engine's."""
 
+_SECRET_NAMES = ("api_key", "api-key", "hf_token", "hf-token", "auth_token", "access_token", "password", "secret")
+_ANY_SECRET = "|".join(_SECRET_NAMES)
+_SECRET = re.compile(
+    rf"""(?P<name>(?:{_ANY_SECRET})['"]?+\ ?+[=:]\ ?+ | --(?:[\w-]*-)?(?:{_ANY_SECRET})['"]?+,?+\ ++)
+    (?!None\b|null\b|False\b|\[\]|\*)(?:\[[^\]]*+\]?+|'[^']*+'?+|"[^"]*+"?+|[^\s,)}}]++)""",
+    re.VERBOSE,
+)
+"""A setting in an engine's own printing of its arguments: the line may end in a report, the value must not."""
+
 _MOST_CONTINUATIONS = 120
 _MOST_WRAPPED = 3
 
@@ -146,12 +155,17 @@ def _line(raw: str) -> LogLine | None:
         return replace(record, writers=(*writers, *record.writers))
     head = _head(text)
     if head is None:
-        return LogLine(text, raw.strip(), writers=writers, stage=stage) if text else None
+        return LogLine(text, _shown(raw), writers=writers, stage=stage) if text else None
     writers += tuple(Writer(found["name"], int(found["pid"])) for found in _WRITER.finditer(text, 0, head.start()))
     parts = head.groupdict()
     if parts.get("rank"):
         writers = (*writers, Writer(parts["rank"].strip(), None))
-    return LogLine(text[head.end() :].strip(), raw.strip(), parts.get("level"), writers, headed=True, stage=stage)
+    return LogLine(text[head.end() :].strip(), _shown(raw), parts.get("level"), writers, headed=True, stage=stage)
+
+
+def _shown(raw: str) -> str:
+    secret = any(name in raw for name in _SECRET_NAMES)
+    return _SECRET.sub(r"\g<name>***", raw.strip()) if secret else raw.strip()
 
 
 def _head(text: str) -> re.Match[str] | None:
@@ -197,7 +211,7 @@ def _json_record(text: str) -> LogLine | None:
     outer = (Writer(name, pid),) if isinstance(name, str) and isinstance(pid, int) else ()
     return replace(
         inner,
-        shown=text,
+        shown=_shown(text),
         level=inner.level or (level if isinstance(level, str) else None),
         writers=(*outer, *inner.writers),
         headed=True,

@@ -1,12 +1,13 @@
 """The few counters that every engine has, of one engine core or of all behind a server, and how they grow."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from whichbits.serve.metrics.cache_config import CacheConfig
 from whichbits.serve.metrics.exposition import Exposition, read_exposition
-from whichbits.serve.metrics.names import Count, Prefix, State
+from whichbits.serve.metrics.names import ENGINES, NAMES, Count, Prefix, Quantity, State, Timed
 
 CacheUnit = Literal["tokens", "blocks"]
 
@@ -77,6 +78,31 @@ COUNTS: tuple[Count, ...] = (
 """The fields that only grow."""
 
 _STATES: tuple[State, ...] = ("requests_running", "requests_waiting", "kv_cache_tokens")
+
+_BIRTHS = ("generation_tokens_created", "prompt_tokens_created")
+
+
+def _lines_of(quantities: Iterable[Quantity], ends: str) -> re.Pattern[str]:
+    """Match whole lines of these quantities, of any engine and age, their names followed by one of ``ends``."""
+    stems = {name.stem for names in NAMES.values() for quantity in quantities for name in names.get(quantity, ())}
+    spellings = f"(?:{'|'.join(map(re.escape, sorted(stems)))})(?:{ends})?|cache_config_info|{'|'.join(_BIRTHS)}"
+    prefixes = "|".join(map(re.escape, ENGINES))
+    return re.compile(rf"^[ \t]*(?:\#\ ?HELP\ )?(?:{prefixes})(?:{spellings})[ \t{{].*$", re.MULTILINE)
+
+
+_COUNTED: tuple[Quantity, ...] = (*COUNTS, *_STATES, "kv_cache_usage")
+_COUNTER_LINE = _lines_of(_COUNTED, "_total")
+_READ_LINE = _lines_of((*_COUNTED, *get_args(Timed)), "_total|_bucket|_sum|_count")
+
+
+def lines_read(text: str) -> str:
+    """Return the lines of a scrape that counters and histograms of seconds are read of, in their order."""
+    return "\n".join(_READ_LINE.findall(text))
+
+
+def lines_of_counters(text: str) -> str:
+    """Return the lines of a scrape that ``counters_of`` reads, in their order: a tenth of what vLLM shows."""
+    return "\n".join(_COUNTER_LINE.findall(text))
 
 
 def read_counters(text: str, prefix: Prefix | None = None) -> EngineCounters:
@@ -176,5 +202,5 @@ def _same(values: Sequence[Any]) -> Any:
 
 def _created(exposition: Exposition) -> float | None:
     """Return when the token counters were made; servers with several front ends do not tell."""
-    stamps = exposition.values("generation_tokens_created") or exposition.values("prompt_tokens_created")
+    stamps = next(filter(None, (exposition.values(birth) for birth in _BIRTHS)), [])
     return min(stamps, default=None)

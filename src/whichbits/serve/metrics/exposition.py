@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -55,6 +55,8 @@ class Exposition:
         if label == "":
             return self
         mine = tuple(sample for sample in self.series if engine_label(sample) == label)
+        if len(mine) == len(self.series):
+            return self
         return type(self)(self.engine, mine, self.help, self.names)
 
     def named(self, quantity: Quantity) -> tuple[str, list[float]] | None:
@@ -84,6 +86,10 @@ class Exposition:
             for sample in self._by_name.get(name, ())
             if labels.items() <= sample.labels.items() and math.isfinite(sample.value)
         ]
+
+    def samples(self, name: str) -> Sequence[Sample]:
+        """Return the series of one name."""
+        return self._by_name.get(name, ())
 
     def infos(self, name: str) -> list[dict[str, str]]:
         """Return the labels of every series of an info metric."""

@@ -121,8 +121,8 @@ def added(histograms: Sequence[Histogram]) -> Histogram | None:
 
 def _read(exposition: Exposition, stem: str) -> Histogram | None:
     counts: dict[float, float] = defaultdict(float)
-    for sample in exposition.series:
-        if sample.name == f"{stem}_bucket" and (bound := _bound(sample.labels.get("le"))) is not None:
+    for sample in exposition.samples(f"{stem}_bucket"):
+        if (bound := _bound(sample.labels.get("le"))) is not None:
             counts[bound] += sample.value
     sums, numbers = exposition.values(f"{stem}_sum"), exposition.values(f"{stem}_count")
     if not counts and numbers:

@@ -4,19 +4,26 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from whichbits.serve.kubernetes.manifests.environment import from_secret
-from whichbits.serve.kubernetes.manifests.names import dns_name
-from whichbits.serve.kubernetes.manifests.server import Manifest, Place, metadata
+from whichbits.serve.kubernetes.manifests.names import dns_name, hashed_name
+from whichbits.serve.kubernetes.manifests.network import CLIENT
+from whichbits.serve.kubernetes.manifests.place import Manifest, Place, metadata
 from whichbits.serve.kubernetes.manifests.text import as_yaml
 from whichbits.study.model import Study
 
-_SCRIPT = """\
-whichbits run /study/study.yaml --output /runs --plain
-code=$?
+SCRIPT = """\
+whichbits run /study/study.yaml --output /runs --plain &
+trap 'kill -TERM $!; stopped=yes' TERM INT
+wait $!; code=$?
+if [ -n "$stopped" ]; then wait $!; exit $?; fi
+trap 'exit $code' TERM INT
 echo "Within an hour: kubectl cp $HOSTNAME:/runs runs && kubectl exec $HOSTNAME -- touch /runs/fetched"
 for second in $(seq 3600); do [ -e /runs/fetched ] && break; sleep 1; done
 exit $code
 """
-"""A pod that has ended cannot be copied from."""
+"""A pod that has ended cannot be copied from; a pod that is deleted must tell whichbits, which then ends in order."""
+
+_TO_END_SECONDS = 120
+_KEPT_SECONDS = 24 * 3600
 
 
 def driver(study: Study, places: Mapping[str, Place], image: str) -> tuple[Manifest, ...]:
@@ -29,7 +36,10 @@ def driver(study: Study, places: Mapping[str, Place], image: str) -> tuple[Manif
         "metadata": metadata(name, home, study),
     }
     rights = [manifest for namespace in namespaces for manifest in _rights(study, name, namespace, home)]
-    return account, *rights, _study_file(study, places, name, home), _job(study, name, home, image)
+    text = as_yaml([attached(study, places)])
+    # A Job's template cannot be changed: a study that changed needs a Job of another name.
+    job = hashed_name(name, text, image, SCRIPT)
+    return account, *rights, _study_file(study, text, job, home), _job(study, job, name, home, image)
 
 
 def role_rules() -> list[Manifest]:
@@ -74,8 +84,7 @@ def _rights(study: Study, name: str, namespace: str, home: str) -> tuple[Manifes
     return role, binding
 
 
-def _study_file(study: Study, places: Mapping[str, Place], name: str, namespace: str) -> Manifest:
-    text = as_yaml([attached(study, places)])
+def _study_file(study: Study, text: str, name: str, namespace: str) -> Manifest:
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -84,7 +93,7 @@ def _study_file(study: Study, places: Mapping[str, Place], name: str, namespace:
     }
 
 
-def _job(study: Study, name: str, namespace: str, image: str) -> Manifest:
+def _job(study: Study, name: str, account: str, namespace: str, image: str) -> Manifest:
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -92,16 +101,20 @@ def _job(study: Study, name: str, namespace: str, image: str) -> Manifest:
         "spec": {
             # A second try would measure a cluster that the first one has warmed.
             "backoffLimit": 0,
+            # Long enough to read its log the next morning.
+            "ttlSecondsAfterFinished": _KEPT_SECONDS,
             "template": {
+                "metadata": {"labels": CLIENT},
                 "spec": {
-                    "serviceAccountName": name,
+                    "serviceAccountName": account,
+                    "terminationGracePeriodSeconds": _TO_END_SECONDS,
                     "restartPolicy": "Never",
                     "containers": [_container(image, _keys(study))],
                     "volumes": [
                         {"name": "study", "configMap": {"name": name}},
                         {"name": "runs", "emptyDir": {}},
                     ],
-                }
+                },
             },
         },
     }
@@ -110,11 +123,12 @@ def _job(study: Study, name: str, namespace: str, image: str) -> Manifest:
 def _container(image: str, keys: Sequence[str]) -> Manifest:
     # Whole cores and memory of its own, so that the client is not the limit.
     room = {"cpu": "2", "memory": "4Gi"}
+    environment = {"env": [from_secret(key) for key in keys]} if keys else {}
     return {
         "name": "whichbits",
         "image": image,
-        "command": ["sh", "-c", _SCRIPT],
-        "env": [from_secret(key) for key in keys],
+        "command": ["sh", "-c", SCRIPT],
+        **environment,
         "resources": {"requests": room, "limits": room},
         "volumeMounts": [{"name": "study", "mountPath": "/study"}, {"name": "runs", "mountPath": "/runs"}],
     }

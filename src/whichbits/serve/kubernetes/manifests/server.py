@@ -1,47 +1,40 @@
-"""The Deployment and the Service of one arm."""
+"""The Deployment and the Service of one arm, and what closes its port where it must be closed."""
 
 import math
-from dataclasses import dataclass
-from typing import Any
 
 from whichbits.serve.kubernetes.manifests.arguments import PORT, arguments
 from whichbits.serve.kubernetes.manifests.environment import server_environment
+from whichbits.serve.kubernetes.manifests.network import network_policy
+from whichbits.serve.kubernetes.manifests.place import Manifest, Place, labels, metadata
+from whichbits.serve.kubernetes.manifests.room import SHARED_MEMORY_GIB, requests
 from whichbits.study.arm import Arm
 from whichbits.study.model import Study
 
-Manifest = dict[str, Any]
-
 _PROBE_SECONDS = 5
-_SHARED_MEMORY_GIB = 2
-"""For each GPU: ranks of one server pass tensors through it, and a container's default is 64 MiB."""
+_DEVELOPMENT_MODE = (
+    "VLLM_SERVER_DEV_MODE=1, since the study resets caches: this server obeys whoever reaches its port."
+    " The NetworkPolicy of this name lets only labelled pods reach it, if the cluster enforces policies."
+)
+_GPU_NOTE = (
+    "The study is about {}. To insist on it, add nodeSelector nvidia.com/gpu.product with the value that"
+    " 'kubectl get nodes -L nvidia.com/gpu.product' shows."
+)
 _PARALLEL_OPTIONS = ("pipeline_parallel_size", "data_parallel_size")
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where an arm is to live: the name of its Deployment and Service, its namespace, its Service's port, its image."""
+def server(study: Study, arm_name: str, place: Place, home: str) -> tuple[Manifest, ...]:
+    """Return what serves the arm to pods of its namespace and of ``home``.
 
-    name: str
-    namespace: str
-    port: int
-    image: str
-
-
-def server(study: Study, arm_name: str, place: Place) -> tuple[Manifest, Manifest]:
-    """Return what serves the arm. Raises BadInput if an option holds a secret."""
-    return _deployment(study, arm_name, place), _service(study, arm_name, place)
+    Raises:
+        BadInput: an option holds a secret.
+    """
+    served = _deployment(study, arm_name, place), _service(study, arm_name, place)
+    return (*served, network_policy(study, place, home)) if _resets(study) else served
 
 
-def labels(place: Place) -> dict[str, str]:
-    """Return what the Service and the Deployment know the pods by."""
-    return {"app.kubernetes.io/name": "vllm", "app.kubernetes.io/instance": place.name}
-
-
-def metadata(name: str, namespace: str, study: Study, **more: Any) -> Manifest:
-    """Return an object's metadata, with the study that it belongs to."""
-    annotations = {"whichbits/study": study.name} | more.pop("annotations", {})
-    managed = {"app.kubernetes.io/managed-by": "whichbits"} | more.pop("labels", {})
-    return {"name": name, "namespace": namespace, "labels": managed, "annotations": annotations}
+def _resets(study: Study) -> bool:
+    """Tell whether the study empties caches by asking the server, which only its development mode allows."""
+    return study.cache == "reset"
 
 
 def gpus(arm: Arm) -> int:
@@ -56,7 +49,7 @@ def _deployment(study: Study, arm_name: str, place: Place) -> Manifest:
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": _arm_metadata(study, arm_name, place),
+        "metadata": _arm_metadata(study, arm_name, place, **_notes(study)),
         "spec": {
             "replicas": arm.replicas,
             # A rolling update would need one more GPU than the arm has.
@@ -83,8 +76,15 @@ def _service(study: Study, arm_name: str, place: Place) -> Manifest:
     }
 
 
-def _arm_metadata(study: Study, arm_name: str, place: Place) -> Manifest:
-    return metadata(place.name, place.namespace, study, labels=labels(place), annotations={"whichbits/arm": arm_name})
+def _arm_metadata(study: Study, arm_name: str, place: Place, **notes: str) -> Manifest:
+    annotations = {"whichbits/arm": arm_name} | {f"whichbits/{name}": note for name, note in notes.items()}
+    return metadata(place.name, place.namespace, study, labels=labels(place), annotations=annotations)
+
+
+def _notes(study: Study) -> dict[str, str]:
+    """Return what whoever applies this should know."""
+    mode = {"development-mode": _DEVELOPMENT_MODE} if _resets(study) else {}
+    return mode | ({} if study.gpu is None else {"gpu": _GPU_NOTE.format(study.gpu)})
 
 
 def _pod(study: Study, arm: Arm, place: Place) -> Manifest:
@@ -93,7 +93,7 @@ def _pod(study: Study, arm: Arm, place: Place) -> Manifest:
         "enableServiceLinks": False,
         "containers": [_container(study, arm, place)],
         "volumes": [
-            {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{_SHARED_MEMORY_GIB * gpus(arm)}Gi"}}
+            {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{SHARED_MEMORY_GIB * gpus(arm)}Gi"}}
         ],
     }
 
@@ -107,9 +107,9 @@ def _container(study: Study, arm: Arm, place: Place) -> Manifest:
         # Spelt out: what an image starts by itself differs from version to version.
         "command": ["python3", "-m", "vllm.entrypoints.openai.api_server"],
         "args": list(arguments(arm, place.image)),
-        "env": server_environment(arm, resets=study.cache == "reset"),
+        "env": server_environment(arm, resets=_resets(study)),
         "ports": [{"name": "http", "containerPort": PORT, "protocol": "TCP"}],
-        "resources": {"requests": gpu, "limits": gpu},
+        "resources": {"requests": requests(arm.weight_format, gpus(arm)) | gpu, "limits": gpu},
         "startupProbe": health | {"failureThreshold": math.ceil(study.limits.ready_seconds / _PROBE_SECONDS)},
         # No liveness probe: it would kill a server for being busy, in the middle of a measurement.
         "readinessProbe": health | {"failureThreshold": 3},

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from whichbits.errors import BadInput
 from whichbits.serve.kubernetes.manifests.driver import driver
 from whichbits.serve.kubernetes.manifests.names import dns_name
-from whichbits.serve.kubernetes.manifests.server import Manifest, Place, server
+from whichbits.serve.kubernetes.manifests.place import Manifest, Place
+from whichbits.serve.kubernetes.manifests.server import server
 from whichbits.study.arm import Arm, KubernetesService
 from whichbits.study.model import Study
 
 DEFAULT_IMAGE = "vllm/vllm-openai:v0.11.0"
 """Pinned, since `latest` changes what a study measures."""
 _ENGINE = "vllm"
+_UNSAID = ("namespace", "default")
 
 
 @dataclass(frozen=True)
@@ -26,13 +28,25 @@ class Images:
 def manifests(study: Study, images: Images) -> tuple[Manifest, ...]:
     """Return a Deployment and a Service for each arm, and what drives them from inside if ``images`` has a driver.
 
+    Where nothing drives them, objects of the default namespace name none, so that ``kubectl -n`` chooses. With a
+    driver they do: its rights and its study name the namespace, and kubectl refuses to put the rest elsewhere.
+
     Raises:
         BadInput: an arm is not for vLLM, runs elsewhere already, or would take another one's name.
     """
     places = {name: _place(study, name, images.server) for name in study.arms}
     _insist_on_different_places(places)
-    servers = [manifest for name, place in places.items() for manifest in server(study, name, place)]
-    return tuple(servers) if images.driver is None else (*servers, *driver(study, places, images.driver))
+    home = next(iter(places.values())).namespace
+    servers = [manifest for name, place in places.items() for manifest in server(study, name, place, home)]
+    if images.driver is None:
+        return tuple(_movable(manifest) for manifest in servers)
+    return (*servers, *driver(study, places, images.driver))
+
+
+def _movable(manifest: Manifest) -> Manifest:
+    """Leave the default namespace unsaid."""
+    metadata = {key: value for key, value in manifest["metadata"].items() if (key, value) != _UNSAID}
+    return manifest | {"metadata": metadata}
 
 
 def _place(study: Study, name: str, image: str) -> Place:

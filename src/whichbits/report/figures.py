@@ -1,0 +1,47 @@
+"""Which measures are drawn over load."""
+
+from dataclasses import dataclass
+
+from whichbits.analyze.summary import Summary
+from whichbits.report.measures import DRAWN, MEASURES, Measure
+from whichbits.report.series import Change, points
+from whichbits.report.wording import LOAD_NAMES, short_load
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One chart of the report; ``name`` is its file and element name."""
+
+    name: str
+    measure: Measure
+    height: int
+
+
+FIGURES: tuple[Figure, ...] = (
+    Figure("tpot-p50", MEASURES["tpot_ms.p50"], 220),
+    Figure("tpot-p99", MEASURES["tpot_ms.p99"], 220),
+    Figure("ttft-p50", MEASURES["ttft_ms.p50"], 220),
+    Figure("ttft-p99", MEASURES["ttft_ms.p99"], 220),
+    Figure("output-tokens-per-s", MEASURES["output_tokens_per_s"], 220),
+    Figure("goodput", DRAWN["goodput_requests_per_s"], 220),
+    Figure("itl-p99", MEASURES["itl_ms.p99"], 160),
+    Figure("mean-batch", MEASURES["mean_batch"], 160),
+)
+
+
+def figures(summary: Summary) -> tuple[Figure, ...]:
+    """Return the figures for which the summary holds at least one value."""
+    return tuple(figure for figure in FIGURES if points(summary, figure.measure))
+
+
+def description(summary: Summary, figure: Figure, turns: tuple[Change, ...]) -> str:
+    """Return the chart in words, for those who cannot see it."""
+    subject = f"{figure.measure.name} in {figure.measure.unit} over {LOAD_NAMES[summary.load_unit]}"
+    leads = "; ".join(f"{turn.after} takes over from {turn.before} at {short_load(turn.load)}" for turn in turns)
+    return f"Line chart: {subject}, a line an arm. {leads + '. ' if leads else ''}Numbers: the table below."
+
+
+def thin_text(summary: Summary, measure: Measure) -> str:
+    """Return in how many cells too few samples lie beyond the percentile; empty if in none."""
+    thin = sum(measure.is_thin(cell) for cell in summary.cells)
+    return f"~ Fewer than 10 samples lie beyond it in {thin} of {len(summary.cells)} cells." if thin else ""

@@ -1,0 +1,56 @@
+"""The tables of evidence that Markdown and HTML share; each is a function, listed below."""
+
+from collections.abc import Callable
+
+from whichbits.analyze.summary import Summary
+from whichbits.record.schema import Manifest
+from whichbits.report.sheets.arms import at_a_glance
+from whichbits.report.sheets.cache import hit_rates
+from whichbits.report.sheets.capacity import capacities
+from whichbits.report.sheets.gpu import gpu_state
+from whichbits.report.sheets.itl import itl_kinds
+from whichbits.report.sheets.kernels import kernel_times
+from whichbits.report.sheets.latency import latency_split
+from whichbits.report.sheets.replicas import replicas
+from whichbits.report.sheets.roofline import rooflines, step_split
+from whichbits.report.sheets.sheet import Sheet
+from whichbits.report.sheets.slo import service_level
+from whichbits.report.sheets.start import cold_starts
+from whichbits.report.sheets.state import engine_state
+from whichbits.report.sheets.tails import tail_ladder
+
+__all__ = ["CAUSES", "COMPARISONS", "Sheet", "at_a_glance", "causes", "comparisons"]
+
+Make = Callable[[Summary, Manifest], Sheet | None]
+
+COMPARISONS: tuple[Make, ...] = (service_level, tail_ladder)
+"""Which arm is better where."""
+
+CAUSES: tuple[Make, ...] = (
+    latency_split,
+    itl_kinds,
+    rooflines,
+    step_split,
+    capacities,
+    engine_state,
+    hit_rates,
+    replicas,
+    kernel_times,
+    gpu_state,
+    cold_starts,
+)
+"""What would explain it."""
+
+
+def comparisons(summary: Summary, manifest: Manifest) -> tuple[Sheet, ...]:
+    """Return the tables of ``COMPARISONS`` for which anything is known."""
+    return _known(COMPARISONS, summary, manifest)
+
+
+def causes(summary: Summary, manifest: Manifest) -> tuple[Sheet, ...]:
+    """Return the tables of ``CAUSES`` for which anything is known."""
+    return _known(CAUSES, summary, manifest)
+
+
+def _known(makes: tuple[Make, ...], summary: Summary, manifest: Manifest) -> tuple[Sheet, ...]:
+    return tuple(sheet for make in makes if (sheet := make(summary, manifest)) is not None)

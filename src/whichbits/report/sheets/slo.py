@@ -1,0 +1,58 @@
+"""How many requests hold the service level at each load, and up to which load 99 % do."""
+
+from typing import Any
+
+from whichbits.analyze.summary import CellSummary, SloCapacity, Summary
+from whichbits.record.schema import Manifest
+from whichbits.report.pooled import Pooled, pooled
+from whichbits.report.sheets.sheet import Sheet
+from whichbits.report.wording import LOAD_NAMES, MISSING, share_text, short_load
+
+_BOUNDS = {"ttft_ms": "TTFT", "tpot_ms": "TPOT", "e2e_ms": "E2E"}
+
+
+def service_level(summary: Summary, manifest: Manifest) -> Sheet | None:
+    """Return an arm a row; None if the study states no service level."""
+    held = {(each.arm, each.load): share for each in pooled(summary) if (share := _share(each)) is not None}
+    if not held:
+        return None
+    loads = sorted({load for _, load in held})
+    capacity = {each.arm: each for each in summary.slo_capacities}
+    share = next((each.share for each in summary.slo_capacities), 0.99)
+    return Sheet(
+        name="slo",
+        title="Service level",
+        meaning=f"{slo_words(manifest)}: share of requests that hold it by {LOAD_NAMES[summary.load_unit]}, and the "
+        f"highest load at which {share:.0%} do (95 % interval).",
+        headings=("arm", *map(short_load, loads), "holds up to"),
+        rows=tuple(
+            (arm, *(share_text(held.get((arm, load))) for load in loads), capacity_text(capacity.get(arm)))
+            for arm in summary.arms
+        ),
+    )
+
+
+def slo_words(manifest: Manifest) -> str:
+    """Return the bounds of the study: ``TTFT <= 500 ms, TPOT <= 20 ms``."""
+    bounds: dict[str, Any] = manifest.study.get("slo") or {}
+    known = [f"{_BOUNDS.get(name, name)} ≤ {bound:g} ms" for name, bound in bounds.items() if bound is not None]
+    return ", ".join(known) or "SLO"
+
+
+def capacity_text(capacity: SloCapacity | None) -> str:
+    """Return the highest load that holds, with its interval: ``129 (117 to 129)``."""
+    if capacity is None:
+        return MISSING
+    if capacity.load is None:
+        return "no load measured"
+    low = "below the range" if capacity.low is None else short_load(capacity.low)
+    high = "beyond it" if capacity.high is None else short_load(capacity.high)
+    return f"{'at least ' if capacity.beyond else ''}{short_load(capacity.load)} ({low} to {high})"
+
+
+def _share(each: Pooled) -> float | None:
+    def held(cell: CellSummary) -> float | None:
+        return None if cell.slo_share is None else cell.slo_share * cell.requests
+
+    good, sent = each.total(held), each.total(lambda cell: cell.requests)
+    return None if good is None or not sent else good / sent

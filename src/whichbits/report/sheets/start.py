@@ -1,0 +1,29 @@
+"""How long each arm takes from its start until it serves, by stage."""
+
+from whichbits.analyze.cold_start import ColdStart
+from whichbits.analyze.summary import Summary
+from whichbits.record.schema import Manifest
+from whichbits.report.sheets.sheet import Sheet
+from whichbits.report.wording import MISSING, number
+
+_STAGES = ("download", "weights", "load", "compile", "cuda_graphs", "init", "rest", "ready")
+
+
+def cold_starts(summary: Summary, _: Manifest) -> Sheet | None:
+    """Return an arm a row; None if no server told its times. Stages that none tells are left out."""
+    starts = {name: arm.cold_start for name, arm in summary.arms.items() if arm.cold_start is not None}
+    shown = tuple(stage for stage in _STAGES if any(_seconds(start, stage) != MISSING for start in starts.values()))
+    if not shown:
+        return None
+    return Sheet(
+        name="cold-start",
+        title="Cold start",
+        meaning="Seconds of the slowest replica. Load holds download and weights; init comes after it and holds "
+        "compilation and CUDA graphs; the rest is process, imports and tokenizer.",
+        headings=("arm", *(stage.replace("_", " ").replace("cuda", "CUDA") for stage in shown)),
+        rows=tuple((name, *(_seconds(start, stage) for stage in shown)) for name, start in starts.items()),
+    )
+
+
+def _seconds(start: ColdStart, stage: str) -> str:
+    return number(getattr(start, stage))

@@ -1,0 +1,45 @@
+"""Where a pair of arms trades places at the median, at p90 and at p99, side by side."""
+
+from whichbits.analyze.summary import Crossover, Summary
+from whichbits.record.schema import Manifest
+from whichbits.report.sheets.sheet import Sheet
+from whichbits.report.wording import LOAD_NAMES, MISSING, crossing_text
+
+_TIMES = {"tpot_ms": "TPOT", "itl_ms": "ITL", "ttft_ms": "TTFT", "e2e_ms": "E2E"}
+_RUNGS = ("p50", "p90", "p99")
+
+
+def tail_ladder(summary: Summary, _: Manifest) -> Sheet | None:
+    """Return a row for each time and pair that a tail is known of, too."""
+    known: dict[tuple[str, tuple[str, str]], Crossover] = {
+        (each.metric, each.arms): each for each in summary.crossovers
+    }
+    pairs = tuple(dict.fromkeys(each.arms for each in summary.crossovers))
+    rows = tuple(
+        (name, " / ".join(pair), *(rung_text(known.get((f"{time}.{rung}", pair))) for rung in _RUNGS))
+        for time, name in _TIMES.items()
+        for pair in pairs
+    )
+    shown = tuple(row for row in rows if any(cell != MISSING for cell in row[3:]))
+    if not shown:
+        return None
+    return Sheet(
+        name="tails",
+        title="Tail ladder",
+        meaning=f"Where the lead changes, in {LOAD_NAMES[summary.load_unit]}, for the median and its tails. {MISSING}: "
+        "fewer than 10 samples lie beyond the percentile, so that it is not compared.",
+        headings=("time", "arms", *_RUNGS),
+        rows=shown,
+        words=5,
+    )
+
+
+def rung_text(crossover: Crossover | None) -> str:
+    """Return the verdict of one percentile in a few words."""
+    if crossover is None:
+        return MISSING
+    if crossover.verdict == "crosses":
+        where = ", ".join(crossing_text(crossing) for crossing in crossover.crossings)
+        return f"{crossover.leader_low_load or 'tie'} → {crossover.leader_high_load or 'tie'} at {where}"
+    leader = crossover.leader_high_load or crossover.leader_low_load
+    return {"none": f"{leader} at every load", "tie": "tie", "noisy": "too noisy"}[crossover.verdict]
