@@ -6,6 +6,8 @@ explains. Nothing here ever reaches a user as a traceback.
 
 from typing import Self
 
+_LONGEST_NOTE = 240
+
 
 class WhichbitsError(Exception):
     """The family that the command line catches; ``exit_code`` becomes the process's."""
@@ -72,5 +74,6 @@ class Interrupted(WhichbitsError):  # noqa: N818
 
 
 def in_one_line(error: WhichbitsError) -> str:
-    """Return what happened and why, for a note or a line of progress."""
-    return " ".join(f"{error.what.rstrip('.')}: {error.why.rstrip('.')}".split())
+    """Return what happened and why, for a note or a line of progress; a long why is cut, since the error tells it."""
+    line = " ".join(f"{error.what.rstrip('.')}: {error.why.rstrip('.')}".split())
+    return line if len(line) <= _LONGEST_NOTE else line[: _LONGEST_NOTE - 2].rstrip() + " …"

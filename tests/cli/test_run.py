@@ -62,6 +62,42 @@ def test_a_study_that_cannot_run_is_refused_before_anything_is_made(
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.parametrize("dry", [True, False])
+def test_arms_are_checked_before_the_plan_and_before_anything_is_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *, dry: bool
+) -> None:
+    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
+    paced = {"weight_format": "fp16", "engine": "paced", "model": "any"}
+    running = {"weight_format": "fp16", "engine": "openai", "model": "any"}
+    arms = {
+        "api_key_missing": running | {"target": {"urls": "http://127.0.0.1:9", "api_key_variable": "NO_SUCH_KEY"}},
+        "log_unreadable": running | {"target": {"urls": "http://127.0.0.1:9", "logs": str(tmp_path / "none.log")}},
+        "engine_only_attached": running,
+        "embedded_model_unknown": paced | {"engine": "embedded"},
+        "embedded_format": paced | {"engine": "embedded", "weight_format": "bf16"},
+        "vllm_python": paced | {"engine": "vllm", "python": "/no/python"},
+        "vllm_model_missing": paced | {"engine": "vllm", "model": "./nowhere"},
+    }
+    study = write_study(tmp_path, {"good": {}})
+    plain = json.loads(study.read_text())
+    for code, wrong in arms.items():
+        study.write_text(json.dumps(plain | {"arms": {"good": paced, "wrong": wrong}}))
+        said = refusal(capsys, "run", study, "--plain", *(["--dry-run"] if dry else []))
+        assert code in said
+        assert "wrong: " in said
+    assert not (tmp_path / "runs").exists()
+
+
+def test_files_that_contradict_an_arm_stop_it_before_it_is_started(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = write_study(tmp_path, {"only": {}}, every_arm={"engine": "paced", "model": "wide"})
+
+    assert exit_code(["run", str(study), "--plain"]) == 7
+    assert "arm 'only' is not what it claims to be: its files are wide" in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "runs").exists()
+
+
 def test_ctrl_c_before_anything_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def press_ctrl_c(*_: object) -> None:
         os.kill(os.getpid(), signal.SIGINT)

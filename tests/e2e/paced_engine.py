@@ -31,9 +31,12 @@ class PacedEngine:
     health_path = "/health"
     cache_reset_path = "/reset_prefix_cache"
 
-    def prepare(self, arm: Arm) -> Prepared:
+    def check(self, arm: Arm) -> list[str]:
         if arm.model == "missing":
             raise BadInput("paced_model_unknown", "there is no model 'missing'", why="none is", fix="name another")
+        return ["its files are wide"] if arm.model == "wide" else []
+
+    def prepare(self, arm: Arm) -> Prepared:
         return Prepared(arm.model, {"linear_bits": Fact(16, "config.json")})
 
     def command(self, arm: Arm, prepared: Prepared, place: Place) -> Launch:

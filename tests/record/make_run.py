@@ -147,7 +147,8 @@ def ended(
 
 def arm_record(name: str, arm: SyntheticArm) -> ArmRecord:
     replica = ReplicaRecord("0", ("serve", name), {}, "http://127.0.0.1:8000", 3.5, None, arm.facts)
-    checkpoint = {"model": Fact("synthetic-135m", "config.json")}
+    width = {"w4": 4, "w8": 8}.get(arm.weight_format[:2], 16)
+    checkpoint = {"model": Fact("synthetic-135m", "config.json"), "linear_bits": Fact(width, "config.json")}
     return ArmRecord(name, arm.weight_format, "embedded", checkpoint, (replica,))
 
 

@@ -76,6 +76,9 @@ def _serve(port: str, pids: str, *behaviour: str) -> None:
     _announce(pids)
     if "dies" in behaviour:
         print("loading\nRuntimeError: the weights are not there\nsee above", flush=True)
+        if "chatters" in behaviour:
+            print('INFO: 127.0.0.1:5 - "GET /health HTTP/1.1" 200 OK', flush=True)
+            print("Engine 000: Avg prompt throughput: 0.0 tokens/s, Running: 0 reqs", flush=True)
         os._exit(7)
     if "silent" in behaviour:
         print("loading shard 1 of 2", flush=True)

@@ -28,6 +28,9 @@ class FakeEngine:
     health_path: str = "/health"
     cache_reset_path: str | None = None
 
+    def check(self, arm: Arm) -> list[str]:
+        return []
+
     def prepare(self, arm: Arm) -> Prepared:
         return Prepared(arm.model, CHECKPOINT)
 
@@ -114,6 +117,22 @@ async def test_a_server_that_dies_while_loading_is_an_error_for_people(tmp_path:
     with pytest.raises(ServerNotReady, match="exit code 7"):
         async with serve_arm("four", arm(tmp_path, "dies"), tmp_path, Limits()):
             pytest.fail("it must not be served")
+
+
+async def test_the_replica_that_dies_is_named_where_there_are_several(tmp_path: Path) -> None:
+    two = arm(tmp_path, "dies").model_copy(update={"replicas": 2})
+    with pytest.raises(ServerNotReady, match=r"^replica [01]: the server ended with exit code 7"):
+        async with serve_arm("four", two, tmp_path, Limits()):
+            pytest.fail("it must not be served")
+
+
+async def test_a_mismatch_names_the_log_as_it_lies_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ArmMismatch) as refused:
+        async with serve_arm("sixteen", arm(tmp_path, weight_format="fp16"), tmp_path / "run", Limits()):
+            pytest.fail("it must not be served")
+
+    assert refused.value.fix.endswith("the server: run/logs/sixteen-0.log")
 
 
 @pytest.mark.parametrize("behaviour", ["", "silent"])

@@ -1,5 +1,6 @@
 """Running servers are found, asked, believed only as far as they speak, and never ended."""
 
+import json
 import subprocess
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -163,6 +164,17 @@ async def test_a_certificate_that_nobody_vouches_for_is_named(tmp_path: Path) ->
     assert "self-signed certificate" in refused.value.why
 
 
+async def test_plain_http_to_a_server_with_tls_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attached, "_PATIENCE_SECONDS", 0.0)
+    with (
+        answering(OPENAI, certificate=make_certificate(tmp_path)) as (url, _),
+        pytest.raises(ServerNotReady) as refused,
+    ):
+        await attach(tmp_path, arm("openai", url))
+
+    assert "is it https://?" in refused.value.why
+
+
 async def test_replicas_of_different_models_are_refused(tmp_path: Path) -> None:
     other = {"/v1/models": {"data": [{"id": "llama"}]}}
     with answering(OPENAI) as (one, _), answering(other) as (two, _), answering(OPENAI) as (three, _):
@@ -233,3 +245,20 @@ def test_every_address_form_leads_to_the_same_endpoint() -> None:
     assert Endpoint.of("https://api.example.com/openai/v1", "m", None) == Endpoint(
         "api.example.com", 443, "m", None, "/openai/v1/completions", tls=True
     )
+
+
+@pytest.mark.parametrize("engine", ["vllm", "sglang"])
+async def test_a_local_checkpoint_alone_contradicts_a_narrow_claim(tmp_path: Path, engine: str) -> None:
+    config = {"model_type": "llama", "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2}
+    config |= {"num_attention_heads": 4, "vocab_size": 256, "torch_dtype": "bfloat16"}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    claim = {"weight_format": "w4a16", "model": str(tmp_path)}
+    with answering(SGLANG) as (url, _), pytest.raises(ArmMismatch, match="declares 16-bit linear layers"):
+        await attach(tmp_path, arm(engine, url, **claim))
+
+
+async def test_a_setting_that_the_server_does_not_have_is_a_mismatch(tmp_path: Path) -> None:
+    with answering(LLAMACPP) as (url, _):
+        await attach(tmp_path, arm("llamacpp", url, max_num_seqs=4))
+        with pytest.raises(ArmMismatch, match="the arm says max_num_seqs 16, the server 4"):
+            await attach(tmp_path, arm("llamacpp", url, max_num_seqs=16))

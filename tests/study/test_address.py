@@ -24,8 +24,10 @@ def test_plain_addresses_are_taken(url: str) -> None:
     [
         ("http://me:s3cret@host", "use api_key_variable"),
         ("http://s3cret@host", "use api_key_variable"),
-        ("host:8000", "such as http://host:8000"),
-        ("127.0.0.1:8000", "such as http://host:8000"),
+        ("host:8000", "has no scheme: write http://host:8000,"),
+        ("127.0.0.1:8000/v1", "has no scheme: write http://127.0.0.1:8000/v1,"),
+        ("s3cret", "such as http://host:8000"),
+        ("me:s3cret@host:8000", "not an address"),
         ("unix:///s3cret", "such as http://host:8000"),
         ("http://host:99999", "not an address"),
         ("http://[::1", "not an address"),

@@ -59,6 +59,12 @@ def test_a_resolved_study_reads_back_equal() -> None:
         ("kind: random", "kind: random, input_tokes: 3", 7),
         ("{concurrency: 4}", "{concurency: 4}", 8),
         ("name: small", "name: small\nrepeat: 2", 3),
+        ("{model: m.gguf,", "{modl: m.gguf,", 3),
+        ("{model: m.gguf,", "{max_num_seq: 4, model: m.gguf,", 3),
+        ("four: {weight_format: w4a16,", "four: {weight_format: w4a16, target: {url: 'http://h:1', log: x},", 6),
+        ("four: {weight_format: w4a16,", "four: {weight_format: w4a16, target: {kubernetes: {servce: x}},", 6),
+        ("four: {weight_format: w4a16,", "four: {weight_format: w4a16, balance: round-robin,", 6),
+        ("kind: random", "kind: randon", 7),
     ],
 )
 def test_a_misspelt_key_is_named_with_its_line_and_the_right_one(wrong: str, right: str, line: int) -> None:
@@ -190,3 +196,76 @@ def test_nothing_is_profiled_that_is_not_asked_for() -> None:
 def test_a_load_that_is_not_measured_is_not_profiled() -> None:
     assert "profile: c32 is not among the loads" in complaint(f"{GOOD}profile: {{loads: [32]}}\n")
     assert "did you mean 'seconds'" in complaint(f"{GOOD}profile: {{second: 1}}\n")
+
+
+def test_defaults_for_a_start_pass_by_arms_that_run_already() -> None:
+    defaults = "{model: m.gguf, gpus: [1], python: /opt/python, replicas: 2, options: {threads: 2}, dtype: half}"
+    running = GOOD.replace("{model: m.gguf, options: {threads: 2, kv_cache_gib: 1}}", defaults)
+    arm = parse_study(running.replace("{weight_format: fp16}", "{weight_format: fp16, target: 'http://h:1'}"), "s")
+
+    sixteen, four = arm.arms["sixteen"], arm.arms["four"]
+    assert (sixteen.gpus, sixteen.python, sixteen.replicas, sixteen.options, sixteen.dtype) == (
+        None,
+        None,
+        1,
+        {},
+        "half",
+    )
+    assert (four.gpus, four.replicas, four.options) == ((1,), 2, {"threads": 1})
+
+
+@pytest.mark.parametrize("key", ["options: {threads: 1}", "environment: {A: b}", "gpus: [0]", "replicas: 2"])
+def test_what_only_a_start_applies_is_refused_of_a_running_arm(key: str) -> None:
+    text = GOOD.replace("{weight_format: fp16}", "{weight_format: fp16, target: 'http://h:1', " + key + "}")
+
+    assert f"{key.partition(':')[0]}" in complaint(text)
+    assert "for servers that whichbits starts" in complaint(text)
+
+
+def test_a_fault_in_what_arms_share_is_said_once_and_in_its_place() -> None:
+    said = complaint(GOOD.replace("{model: m.gguf,", "{modl: m.gguf, dtype: [1],"))
+
+    assert "line 3: every_arm.modl: unknown key; did you mean 'model'?" in said
+    assert "line 3: every_arm.dtype: must be text" in said
+    assert "arms." not in said
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ("gpus: all", "gpus: must be a list, such as [0, 1]"),
+        ("gpus: [-1]", "gpus.0: must be greater than or equal to 0"),
+        ("gpus: [0, 0], tensor_parallel_size: 2", "replica 0 needs 2 GPUs (tensor_parallel_size) and would"),
+        ("gpus: [0, 1, 2], tensor_parallel_size: 4", "replica 0 needs 4 GPUs (tensor_parallel_size) and would"),
+        ("gpus: []", "gpus: must not be empty"),
+        ("max_num_seqs: many", "max_num_seqs: must be a whole number"),
+        ("enforce_eager: 7", "enforce_eager: must be true or false"),
+        ("options: {a: {b: 1}}", "options.a: must be text, a number, true or false"),
+        ("environment: {A: [1]}", "environment.A: must be text or a number, since"),
+        ("environment: {A: }", "environment.A: must be text or a number; write '' for an empty text"),
+        ("target: 7", "target: must be keys with values, such as {key: value}"),
+    ],
+)
+def test_what_does_not_belong_is_told_in_plain_words(wrong: str, words: str) -> None:
+    said = complaint(GOOD.replace("{weight_format: fp16}", "{weight_format: fp16, " + wrong + "}"))
+
+    assert f"line 5: arms.sixteen{': ' if words.startswith('replica') else '.'}{words}" in said
+    assert said.count("line 5:") == 1
+
+
+def test_variables_are_the_text_that_the_study_holds() -> None:
+    variables = "{VLLM_CPU_KVCACHE_SPACE: 1, A: true, B: 1.50, C: yes, D: 0x1F, E: 2026-01-02}"
+    arms = parse_study(GOOD.replace("{model: m.gguf,", "{model: m.gguf, environment: " + variables + ","), "s").arms
+
+    written = {"VLLM_CPU_KVCACHE_SPACE": "1", "A": "true", "B": "1.50", "C": "yes", "D": "0x1F", "E": "2026-01-02"}
+    assert arms["four"].environment == written
+
+
+def test_one_gpu_or_address_is_a_list_of_one() -> None:
+    text = GOOD.replace("{weight_format: fp16}", "{weight_format: fp16, gpus: 0}")
+    running = "{weight_format: fp16, target: {urls: 'http://h:1', logs: a.log}}"
+    target = parse_study(GOOD.replace("{weight_format: fp16}", running), "s").arms["sixteen"].target
+
+    assert parse_study(text, "s").arms["sixteen"].gpus == (0,)
+    assert target is not None
+    assert (target.urls, target.logs) == (("http://h:1",), ("a.log",))

@@ -21,6 +21,7 @@ from whichbits.conduct.estimate import study_estimate
 from whichbits.conduct.events import Notice, Progress
 from whichbits.conduct.host import host_facts, tool_versions
 from whichbits.conduct.order import Visit, visits
+from whichbits.conduct.preflight import preflight
 from whichbits.conduct.secrets import recordable
 from whichbits.conduct.session import conduct
 from whichbits.conduct.stage import Stage
@@ -57,7 +58,7 @@ def run(
     Args:
         study: A study file; without one, the quickstart. A run folder is gone on with, as by --resume.
         resume: Go on with this run folder: finished cells are kept.
-        dry_run: Print the plan and its estimated time; start nothing.
+        dry_run: Check the arms, print the plan and its estimated time; start nothing.
         output: Folder for run folders; the study's own is used where this is not given.
         json: Print summary.json on stdout, everything else on stderr.
         plain: Print progress as plain lines, even on a terminal.
@@ -69,6 +70,7 @@ def run(
         return write_manifests(study, image, driver_image)
     refuse_images(image, driver_image)
     task = read_task(study, resume)
+    preflight(task.arms)
     if dry_run:
         show_plan(task.study, task.visits, Console(stderr=json))
         return 0
@@ -76,7 +78,7 @@ def run(
         _say(f"Nothing is left to do: every cell of {task.folder} is done.")
         return _answer(task.folder, task.study, Ended(), json=json)
     with listener(plain_lines=plain or None) as listen:
-        _prepare(task.arms, listen)
+        _prepare(tuple(task.arms.values()), listen)
         writer = _writer(task, output)
         stop = asyncio.Event()
         with stop_on_signals(stop):

@@ -26,11 +26,9 @@ class Task:
     folder: Path | None
 
     @property
-    def arms(self) -> tuple[Arm, ...]:
-        """The arms that are still to be served."""
-        return tuple(
-            self.study.arms[name] for name in dict.fromkeys(arm for visit in self.visits for arm in visit.arms)
-        )
+    def arms(self) -> dict[str, Arm]:
+        """The arms that are still to be served, by name."""
+        return {name: self.study.arms[name] for visit in self.visits for name in visit.arms}
 
 
 def read_task(study: Path | None, resume: Path | None) -> Task:
@@ -40,7 +38,7 @@ def read_task(study: Path | None, resume: Path | None) -> Task:
         BadInput: the study or the run cannot be used, or names an engine that is not there.
     """
     task = _named_task(study, resume)
-    for arm in task.arms:
+    for arm in task.arms.values():
         engine(arm.engine)
     return task
 

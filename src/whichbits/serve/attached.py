@@ -184,16 +184,29 @@ def _base(url: str) -> str:
     return base.rstrip("/")
 
 
+def insist_on_logs(target: ServersThatRun) -> None:
+    """Raise BadInput if a log that the target names cannot be opened."""
+    for log in target.logs:
+        try:
+            Path(log).open("rb").close()
+        except OSError as error:
+            raise _unreadable(Path(log), error) from error
+
+
 def _log_text(log: Path) -> str:
     try:
         return log.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
-        raise BadInput(
-            "log_unreadable",
-            f"the log {log} cannot be read: {error.strerror}",
-            why="the arm's target names it as the log of a running server",
-            fix="correct target.logs, or leave it out: facts that only the log tells are then unknown",
-        ) from error
+        raise _unreadable(log, error) from error
+
+
+def _unreadable(log: Path, error: OSError) -> BadInput:
+    return BadInput(
+        "log_unreadable",
+        f"the log {log} cannot be read: {error.strerror}",
+        why="the arm's target names it as the log of a running server",
+        fix="correct target.logs, or leave it out: facts that only the log tells are then unknown",
+    )
 
 
 def _absent(url: str, reason: str) -> ServerNotReady:

@@ -70,6 +70,13 @@ class Engine(Protocol):
         """Return the path that empties the prefix cache on POST; None if the engine has none."""
         ...
 
+    def check(self, arm: Arm) -> list[str]:
+        """Return why files on this machine contradict the arm's claim; nothing is fetched, made or started.
+
+        Takes a second at most. Raises BadInput if the arm could not be served.
+        """
+        ...
+
     def prepare(self, arm: Arm) -> Prepared:
         """Find, fetch or convert the arm's checkpoint, for servers to be started and for running ones.
 

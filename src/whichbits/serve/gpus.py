@@ -5,6 +5,7 @@ from collections import Counter
 from whichbits.serve.engine import Place
 from whichbits.serve.process import free_ports
 from whichbits.study.arm import Arm
+from whichbits.study.gpus import shares
 
 
 def places(arm: Arm, host: str) -> tuple[Place, ...]:
@@ -18,11 +19,8 @@ def places(arm: Arm, host: str) -> tuple[Place, ...]:
     if arm.gpus is None and arm.replicas == 1:
         return (Place(host, ports[0]),)
     gpus = tuple(range(arm.replicas * per_replica)) if arm.gpus is None else arm.gpus
-    shares = [
-        tuple(gpus[(index * per_replica + rank) % len(gpus)] for rank in range(per_replica))
-        for index in range(arm.replicas)
-    ]
-    crowd = Counter(gpu for share in shares for gpu in share)
+    found = shares(gpus, arm.replicas, per_replica)
+    crowd = Counter(gpu for share in found for gpu in share)
     return tuple(
-        Place(host, port, share, max(crowd[gpu] for gpu in share)) for port, share in zip(ports, shares, strict=True)
+        Place(host, port, share, max(crowd[gpu] for gpu in share)) for port, share in zip(ports, found, strict=True)
     )

@@ -87,7 +87,7 @@ class LaunchedFleet:
         for server in self._servers:
             cause = await cause_of_death(server.process, self._health_url(server), self._order.engine.failure)
             if cause is not None:
-                return cause
+                return self._about(server, cause)
         return None
 
     async def end(self) -> None:
@@ -121,12 +121,15 @@ class LaunchedFleet:
 
     async def _ready(self, server: _Server) -> ReplicaRecord:
         order = self._order
-        ready_seconds = await wait_until_ready(
-            server.process,
-            self._health_url(server),
-            within_seconds=order.limits.ready_seconds,
-            failure=order.engine.failure,
-        )
+        try:
+            ready_seconds = await wait_until_ready(
+                server.process,
+                self._health_url(server),
+                within_seconds=order.limits.ready_seconds,
+                failure=order.engine.failure,
+            )
+        except ServerNotReady as failure:
+            raise self._about(server, failure) from failure
         return ReplicaRecord(
             replica=server.name,
             command=command_without_secrets(server.launch.argv),
@@ -138,6 +141,10 @@ class LaunchedFleet:
             | await order.engine.ask_facts(server.control)
             | order.engine.read_facts(server.process.log_text()),
         )
+
+    def _about(self, server: _Server, failure: ServerNotReady) -> ServerNotReady:
+        """Name the replica, where there are several."""
+        return failure.about(f"replica {server.name}") if self._order.arm.replicas > 1 else failure
 
     def _health_url(self, server: _Server) -> str:
         return server.control.url + self._order.engine.health_path

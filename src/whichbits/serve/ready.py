@@ -1,15 +1,18 @@
 """Wait until a server answers, and say what its log says if it never will."""
 
 import asyncio
+import errno
 import re
 import time
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
 
 from whichbits.errors import ServerNotReady
 from whichbits.serve.ending import ending
 from whichbits.serve.process import ServerProcess
+from whichbits.serve.seen_from import seen_from_here
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
@@ -17,7 +20,11 @@ if TYPE_CHECKING:
 _FIRST_PAUSE_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 0.5
 _PROBE_SECONDS = 5.0
-_QUOTED_LINES = 5
+_QUOTED_LINES = 3
+_CHATTER = re.compile(
+    r"throughput: \d|#running-req|Running: \d+ reqs|\b(?:GET|POST) /\S* HTTP/|^slot |^srv  |loggers?\.py|Logging stat"
+)
+"""Statistics and single requests, which servers go on logging whatever happens."""
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _REFUSALS = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -57,7 +64,7 @@ async def cause_of_death(
     except ServerNotReady as unhealthy:
         if server.returncode is not None:
             return died(server, failure, "while it was serving")
-        return hangs(unhealthy.why, f"read its log: {server.log}")
+        return hangs(unhealthy.why, f"read its log: {seen_from_here(server.log)}")
     return None
 
 
@@ -101,24 +108,56 @@ class _Obstacle(NamedTuple):
 
 
 async def _obstacle(session: "ClientSession", url: str) -> _Obstacle | None:
-    from aiohttp import ClientError, ClientSSLError
+    from aiohttp import ClientError
 
     try:
         async with session.get(url, allow_redirects=False) as answer:
-            return _answered(answer.status, answer.headers.get("Location"))
-    except ClientSSLError as error:
-        return _Obstacle(f"no TLS connection can be trusted: {error}", lasting=True)
+            return _answered(answer.status, answer.headers.get("Location"), urlsplit(url).path)
     except (ClientError, TimeoutError) as error:
-        return _Obstacle(str(error) or f"no answer within {_PROBE_SECONDS:g} s")
+        return _unanswered(error)
 
 
-def _answered(status: int, location: str | None) -> _Obstacle | None:
+def _unanswered(error: Exception) -> _Obstacle:  # noqa: PLR0911 - a line a step
+    """Say at which step a connection failed: name, port, TLS, or the first bytes of an answer."""
+    from aiohttp import (
+        ClientConnectorDNSError,
+        ClientConnectorError,
+        ClientOSError,
+        ClientResponseError,
+        ClientSSLError,
+        ServerDisconnectedError,
+    )
+
+    match error:
+        case ClientSSLError() if "WRONG_VERSION_NUMBER" in str(error) or "RECORD_LAYER" in str(error):
+            return _Obstacle(f"it does not speak TLS: write http:// ({error})", lasting=True)
+        case ClientSSLError():
+            return _Obstacle(f"no TLS connection can be trusted: {error}", lasting=True)
+        case ClientConnectorDNSError():
+            return _Obstacle(f"no host of this name is known: {error}")
+        case ClientConnectorError(os_error=ConnectionRefusedError()):
+            return _Obstacle(f"connection refused: nothing listens at this port ({error})")
+        case TimeoutError():
+            return _Obstacle(
+                f"no answer within {_PROBE_SECONDS:g} s: it hangs, or something between here and there drops packets"
+            )
+        case ClientResponseError():
+            return _Obstacle(f"what answers is not HTTP: is it https://? ({error.message})")
+        case ServerDisconnectedError() | ClientOSError(errno=errno.ECONNRESET):
+            return _Obstacle("it closes the connection without an answer: is it https://?")
+        case _:
+            return _Obstacle(str(error) or type(error).__name__)
+
+
+def _answered(status: int, location: str | None, path: str) -> _Obstacle | None:
     if status == HTTPStatus.OK:
         return None
     if status in _REDIRECTS:
         return _Obstacle(f"it answers {status} and redirects to {location}, which requests do not follow", lasting=True)
     if status in _REFUSALS:
         return _Obstacle(f"it answers {status}: the API key is missing or wrong", lasting=True)
+    if status == HTTPStatus.NOT_FOUND:
+        return _Obstacle(f"it answers, but 404 at {path}: is it another engine, or does it live under a prefix?")
     return _Obstacle(f"it answers {status}")
 
 
@@ -139,12 +178,13 @@ def _seconds_since_start(server: ServerProcess) -> float:
 def died(server: ServerProcess, failure: Callable[[str], str | None], when: str) -> ServerNotReady:
     """Return the error for a server that has ended: its log's own cause, or else the log's last lines."""
     log_text = server.log_text()
-    cause = failure(log_text) or "\n    ".join(last_lines(log_text, _QUOTED_LINES))
+    said = "\n".join(line for line in log_text.split("\n") if not _CHATTER.search(line))
+    cause = failure(log_text) or "\n    ".join(last_lines(said, _QUOTED_LINES))
     return ServerNotReady(
         "server_died",
         f"the server ended with {ending(server.returncode)} {when}",
-        why=cause or "its log is empty",
-        fix=f"read the whole log: {server.log}",
+        why=cause or ("its log holds statistics only" if log_text.strip() else "its log is empty"),
+        fix=f"read the whole log: {seen_from_here(server.log)}",
     )
 
 
@@ -154,5 +194,5 @@ def _too_slow(server: ServerProcess, within_seconds: float) -> ServerNotReady:
         "server_too_slow",
         f"the server was not ready within {within_seconds:g} s",
         why=f"the last it said was: {last[0]}" if last else "it said nothing at all",
-        fix=f"raise limits.ready_seconds if it was still loading; its log: {server.log}",
+        fix=f"raise limits.ready_seconds if it was still loading; its log: {seen_from_here(server.log)}",
     )

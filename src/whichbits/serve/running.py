@@ -1,5 +1,6 @@
 """Engines that are driven where they run: their paths, and what they tell of themselves over HTTP and in their logs."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,8 @@ from whichbits.record.schema import Fact
 from whichbits.serve.control import ControlClient
 from whichbits.serve.engine import Launch, Place, Prepared
 from whichbits.serve.logs.read import recognise
+from whichbits.serve.vllm.checkpoint import checkpoint_facts, checkpoint_folder
+from whichbits.serve.vllm.proof import wrong_stored_bits
 from whichbits.study.arm import Arm
 
 Way = tuple[str | int, ...]
@@ -24,11 +27,18 @@ class RunningEngine:
     cache_reset_path: str | None
     questions: Mapping[str, Mapping[str, Way]]
 
-    def prepare(self, arm: Arm) -> Prepared:
-        """Insist on a target. Raises BadInput."""
+    def check(self, arm: Arm) -> list[str]:
+        """Insist on a target; its server may still say what its files do not. Raises BadInput."""
         if arm.target is None:
             raise self._never_started()
-        return Prepared(arm.model, {})
+        return []
+
+    def prepare(self, arm: Arm) -> Prepared:
+        """Insist on a target, and look at the checkpoint where it lies on this machine. Raises BadInput."""
+        if arm.target is None:
+            raise self._never_started()
+        folder = checkpoint_folder(arm, os.environ)
+        return Prepared(arm.model, {} if folder is None else checkpoint_facts(folder))
 
     def command(self, arm: Arm, prepared: Prepared, place: Place) -> Launch:
         """Refuse: raises BadInput."""
@@ -67,13 +77,12 @@ class RunningEngine:
         return None
 
     def verify(self, arm: Arm, checkpoint: dict[str, Fact], facts: dict[str, Fact]) -> list[str]:
-        """Compare what the server says of its weights with the claim, where it says anything."""
-        del checkpoint
+        """Compare the checkpoint, and what the server says of its weights where it says anything, with the claim."""
         said = facts.get("quantization")
-        sixteen = arm.weight_format in ("fp16", "bf16", "fp32")
-        if said is None or not said.value or not sixteen:
-            return []
-        return [f"it claims {arm.weight_format}, but the server quantises: {said.value} ({said.source})"]
+        if said is not None and said.value and arm.weight_format in ("fp16", "bf16", "fp32"):
+            return [f"it claims {arm.weight_format}, but the server quantises: {said.value} ({said.source})"]
+        stored = wrong_stored_bits(arm, checkpoint, facts)
+        return [] if stored is None else [stored]
 
     def _never_started(self) -> BadInput:
         return BadInput(

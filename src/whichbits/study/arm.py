@@ -2,10 +2,12 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, model_validator
+from pydantic import AfterValidator, Field, PositiveFloat, PositiveInt, field_validator, model_validator
 
 from whichbits.study.address import plain_address
+from whichbits.study.gpus import Gpus, insist_on_distinct
 from whichbits.study.strict import Strict
+from whichbits.study.variables import Variables
 
 WeightFormat = Literal["fp32", "bf16", "fp16", "w8a8-fp8", "w8a8-int8", "w8a16", "w4a16", "w4a8-int8"]
 Address = Annotated[str, AfterValidator(plain_address)]
@@ -72,6 +74,11 @@ class ServersThatRun(Strict):
             case _:
                 return value
 
+    @field_validator("urls", "logs", mode="before")
+    @classmethod
+    def _one_text_is_a_list_of_one(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str) else value
+
     @model_validator(mode="after")
     def _one_place(self) -> Self:
         if bool(self.urls) == (self.kubernetes is not None):
@@ -95,7 +102,7 @@ class Arm(EngineSettings):
     replicas: PositiveInt = Field(
         default=1, description="Servers to start; of a Kubernetes Service, pods to wait for until they are ready."
     )
-    gpus: tuple[int, ...] | None = Field(
+    gpus: Gpus | None = Field(
         default=None, description="GPUs for the replicas in turn; fewer than they need are shared."
     )
     balance: Balance = Field(
@@ -109,7 +116,13 @@ class Arm(EngineSettings):
     options: dict[str, str | int | float | bool] = Field(
         default_factory=dict, description="Engine options, in the engine's own words."
     )
-    environment: dict[str, str] = Field(default_factory=dict, description="Environment of the server.")
+    environment: Variables = Field(default_factory=dict, description="Environment of the server.")
+
+    @model_validator(mode="after")
+    def _no_gpu_twice_in_a_replica(self) -> Self:
+        if self.gpus is not None:
+            insist_on_distinct(self.gpus, self.replicas, self.tensor_parallel_size or 1)
+        return self
 
     @model_validator(mode="after")
     def _either_started_or_running(self) -> Self:
@@ -121,32 +134,48 @@ class Arm(EngineSettings):
         if self.replicas > 1 and self.target.kubernetes is None:
             message = "replicas are for servers that whichbits starts; target names one url for each running one"
             raise ValueError(message)
+        if (self.options or self.environment) and self.target.kubernetes is None:
+            message = "options and environment are for servers that whichbits starts; those of target run already"
+            raise ValueError(message)
         return self
 
 
 class ArmDefaults(EngineSettings):
-    """What every arm has unless it says otherwise; options and environment merge key by key."""
+    """What every arm has unless it says otherwise; options and environment merge key by key.
+
+    What only a start applies (python, gpus, replicas, options, environment) is not for arms whose ``target`` has urls.
+    """
 
     engine: str | None = Field(default=None, description="Engine of arms that name none.")
     model: str | None = Field(default=None, description="Model of arms that name none.")
     python: str | None = Field(default=None, description="Interpreter of arms that name none.")
     replicas: PositiveInt | None = Field(default=None, description="Replicas of arms that give no number.")
-    gpus: tuple[int, ...] | None = Field(default=None, description="GPUs of arms that name none.")
+    gpus: Gpus | None = Field(default=None, description="GPUs of arms that name none.")
     balance: Balance | None = Field(default=None, description="Balance of arms that name none.")
     served_model_name: str | None = Field(default=None, description="Name in requests to arms that give none.")
     price_per_hour: PositiveFloat | None = Field(default=None, description="Price of arms that give none.")
     options: dict[str, str | int | float | bool] = Field(
         default_factory=dict, description="Options that an arm may override one by one."
     )
-    environment: dict[str, str] = Field(
-        default_factory=dict, description="Variables that an arm may override one by one."
-    )
+    environment: Variables = Field(default_factory=dict, description="Variables that an arm may override one by one.")
 
     def under(self, arm: dict[str, Any]) -> dict[str, Any]:
         """Return ``arm`` as written, completed by these defaults."""
-        own = self.model_dump(exclude_none=True, exclude={"options", "environment"})
+        started_only = _for_started_servers(arm.get("target"))
+        own = self.model_dump(exclude_none=True, exclude={"options", "environment"} | started_only)
         merged = own | arm
-        for key in ("options", "environment"):
+        for key in {"options", "environment"} - started_only:
             if isinstance(value := arm.get(key, {}), dict):
                 merged[key] = getattr(self, key) | value
         return merged
+
+
+def _for_started_servers(target: Any) -> set[str]:
+    """Return the defaults that mean nothing to an arm with this target; a Deployment for a Service has some of them."""
+    match target:
+        case None:
+            return set()
+        case {"kubernetes": dict()} | ServersThatRun(kubernetes=KubernetesService()):
+            return {"python", "gpus"}
+        case _:
+            return {"python", "gpus", "replicas", "options", "environment"}

@@ -7,6 +7,7 @@ from pydantic import (
     Field,
     PositiveFloat,
     PositiveInt,
+    ValidationError,
     ValidationInfo,
     field_validator,
     model_validator,
@@ -131,6 +132,16 @@ def _is_a_prediction(text: str, info: ValidationInfo) -> str:
     return text
 
 
+def _usable(defaults: dict[str, Any]) -> ArmDefaults:
+    """Return the defaults without those that are wrong, of which the field ``every_arm`` complains in its place."""
+    try:
+        return ArmDefaults.model_validate(defaults)
+    except ValidationError as error:
+        wrong = {detail["loc"][0] for detail in error.errors() if detail["loc"]}
+    right = {name: value for name, value in defaults.items() if name not in wrong and name in ArmDefaults.model_fields}
+    return ArmDefaults.model_validate(right)
+
+
 class Study(Strict):
     """What is asked: arms, traffic, loads, and the rules of a fair answer."""
 
@@ -217,7 +228,7 @@ class Study(Strict):
     def _arms_take_the_defaults(cls, value: Any) -> Any:
         match value:
             case {"every_arm": dict() as defaults, "arms": dict() as arms}:
-                shared = ArmDefaults.model_validate(defaults)
+                shared = _usable(defaults)
                 complete = {name: shared.under(arm) if isinstance(arm, dict) else arm for name, arm in arms.items()}
                 return value | {"arms": complete}
             case _:

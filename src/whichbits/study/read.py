@@ -1,19 +1,19 @@
 """A study file in, a validated Study out; whatever is wrong is said with its line and a suggestion."""
 
-from difflib import get_close_matches
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import yaml
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
 from whichbits.errors import BadInput
+from whichbits.study.complaint import complaints
 from whichbits.study.model import Study
-from whichbits.study.schema import keys_at, study_schema
 
-Location = tuple[str | int, ...]
+_TEXT = "tag:yaml.org,2002:str"
+_READ_AS_OTHER = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "bool", "timestamp"))
 
 
 def quickstart() -> Study:
@@ -41,10 +41,10 @@ def parse_study(text: str, name: str) -> Study:
     try:
         return Study.model_validate(_plain(root, name))
     except ValidationError as error:
-        complaints = [_complaint(detail, root) for detail in error.errors()]
+        found = complaints(error.errors(), root)
         raise BadInput(
             "study_invalid",
-            f"{name} is not a valid study:\n" + "\n".join(f"    {complaint}" for complaint in complaints),
+            f"{name} is not a valid study:\n" + "\n".join(f"    {complaint}" for complaint in found),
             why="A key is misspelt or missing, or a value has another type or range.",
             fix="Mend the lines named; the keys are described in docs/study.md and docs/study.schema.json.",
         ) from None
@@ -87,10 +87,34 @@ def _plain(root: yaml.Node, name: str) -> Any:
                     fix="Remove one of the two, or write a word.",
                 )
             seen.add(key.value)
+    for variables in _environments(root):
+        _take_as_written(variables)
     try:
         return yaml.SafeLoader("").construct_document(root)
     except (yaml.YAMLError, ValueError) as error:
         raise _not_yaml(name, error) from None
+
+
+def _environments(root: yaml.Node) -> Iterator[yaml.Node]:
+    arms = [arm for _, arm in _entries(_value(root, "arms"))]
+    for place in (_value(root, "every_arm"), *arms):
+        if (found := _value(place, "environment")) is not None:
+            yield found
+
+
+def _take_as_written(variables: yaml.Node) -> None:
+    """Make text of what YAML reads as numbers and switches: a server is to see `1.50` and `yes`, not 1.5 and true."""
+    for _, value in _entries(variables):
+        if value.tag in _READ_AS_OTHER:
+            value.tag = _TEXT
+
+
+def _value(node: yaml.Node | None, key: str) -> yaml.Node | None:
+    return next((value for name, value in _entries(node) if name.value == key), None)
+
+
+def _entries(node: yaml.Node | None) -> list[tuple[yaml.Node, yaml.Node]]:
+    return node.value if isinstance(node, yaml.MappingNode) else []
 
 
 def _mappings(root: yaml.Node) -> list[yaml.MappingNode]:
@@ -107,33 +131,3 @@ def _mappings(root: yaml.Node) -> list[yaml.MappingNode]:
         elif isinstance(node, yaml.SequenceNode):
             waiting += node.value
     return found
-
-
-def _complaint(detail: ErrorDetails, root: yaml.Node) -> str:
-    location = detail["loc"]
-    where = ".".join(str(part) for part in location) or "the study"
-    message = detail["msg"].removeprefix("Value error, ")
-    if detail["type"] == "extra_forbidden":
-        message = f"unknown key{_suggestion(location)}"
-    return f"line {_line(root, location)}: {where}: {message}"
-
-
-def _suggestion(location: Location) -> str:
-    known = keys_at(study_schema(), location[:-1])
-    close = get_close_matches(str(location[-1]), known, n=1)
-    return f"; did you mean '{close[0]}'?" if close else f"; known here: {', '.join(sorted(known))}"
-
-
-def _line(node: yaml.Node, location: Location) -> int:
-    """Return the line of the deepest node on the way to ``location``; tags of unions are no nodes."""
-    line = node.start_mark.line
-    for part in location:
-        match node:
-            case yaml.MappingNode():
-                found = [(key, value) for key, value in node.value if key.value == str(part)]
-                if found:
-                    line, node = found[0][0].start_mark.line, found[0][1]
-            case yaml.SequenceNode() if isinstance(part, int) and part < len(node.value):
-                node = node.value[part]
-                line = node.start_mark.line
-    return line + 1

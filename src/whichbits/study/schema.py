@@ -20,8 +20,22 @@ def study_schema() -> dict[str, Any]:
     profiled = schema["$defs"]["ProfileWindow"]["properties"]["loads"]["anyOf"]
     next(option for option in profiled if option["type"] == "array")["items"] = load
     schema["properties"]["profile"]["anyOf"].insert(0, {"type": "boolean"})
+    _accept_shorter_forms(schema)
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     return schema
+
+
+def _accept_shorter_forms(schema: dict[str, Any]) -> None:
+    """Add what is read like a longer form: one GPU or address for a list of one, numbers in an environment."""
+    for kind in ("Arm", "ArmDefaults"):
+        arm = schema["$defs"][kind]["properties"]
+        arm["gpus"]["anyOf"].insert(0, {"type": "integer", "minimum": 0})
+        arm["environment"]["additionalProperties"] = {
+            "anyOf": [{"type": kind} for kind in ("string", "number", "boolean")]
+        }
+    for name in ("urls", "logs"):
+        field = schema["$defs"]["ServersThatRun"]["properties"][name]
+        field["anyOf"] = [{"type": "string"}, {key: field.pop(key) for key in ("type", "items")}]
 
 
 def keys_at(schema: dict[str, Any], location: Iterable[str | int]) -> list[str]:

@@ -32,6 +32,9 @@ class LogEngine:
     health_path: str = "/health"
     cache_reset_path: str | None = "/reset_prefix_cache"
 
+    def check(self, arm: Arm) -> list[str]:
+        return []
+
     def prepare(self, arm: Arm) -> Prepared:
         return Prepared(arm.model, {})
 

@@ -1,5 +1,6 @@
 """vLLM behind the engines' protocol: the whole command, and what is refused before it starts."""
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -51,3 +52,38 @@ def test_a_running_server_needs_no_vllm_here() -> None:
     prepared = VllmEngine().prepare(arm({}, target="http://gpu-host:8000"))
 
     assert prepared.checkpoint == {}
+
+
+@pytest.mark.parametrize(
+    ("keys", "code"),
+    [
+        ({"options": {"port": 1}}, "vllm_option"),
+        ({"model": "./nowhere"}, "vllm_model_missing"),
+        ({"gpus": [4]}, "vllm_gpu_hidden"),
+        ({"python": "/no/such/python"}, "vllm_python"),
+    ],
+)
+def test_what_no_start_could_mend_is_refused_beforehand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keys: dict[str, Any], code: str
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
+    asked = arm(with_vllm(tmp_path, "vllm", "0.25.1"), **keys)
+    with pytest.raises(BadInput) as refused:
+        VllmEngine().check(asked)
+
+    assert refused.value.code == code
+
+
+def test_files_alone_contradict_an_arm_to_be_started(tmp_path: Path) -> None:
+    """Without a method that narrows while loading, 16-bit files are no W4A16, however long the start takes."""
+    config = {"model_type": "llama", "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2}
+    config |= {"num_attention_heads": 4, "vocab_size": 256, "torch_dtype": "bfloat16"}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    has_vllm = with_vllm(tmp_path / "installed", "vllm", "0.25.1")
+
+    def check(**keys: Any) -> list[str]:
+        return VllmEngine().check(arm(has_vllm, model=str(tmp_path), **keys))
+
+    assert "the checkpoint declares 16-bit linear layers" in check()[0]
+    assert check(quantization="bitsandbytes") == check(options={"quantization": "bitsandbytes"}) == []
+    assert check(weight_format="bf16") == []

@@ -318,3 +318,14 @@ def test_16_bit_files_may_be_narrowed_by_vllm_but_not_without_a_method(tmp_path:
 
     assert reasons("w8a8-fp8", files, log(method="fp8", gib="8.18")) == []
     assert "declares 16-bit linear layers" in "; ".join(reasons("w8a8-fp8", files, log(method=None, gib="14.29")))
+
+
+def test_16_bit_files_contradict_a_narrow_claim_where_the_server_is_silent(tmp_path: Path) -> None:
+    """Over HTTP most servers tell no method; only somebody who names one makes narrowing more than a guess."""
+    files, running = checkpoint(tmp_path, None), "http://127.0.0.1:1"
+    (reason,) = reasons("w4a16", files, {}, target=running)
+
+    assert "the checkpoint declares 16-bit linear layers, and nothing says" in reason
+    assert reasons("w8a8-fp8", files, {}, target=running, quantization="fp8") == []
+    assert reasons("w8a8-fp8", files, {"quantization": Fact("fp8", "GET /server_info")}, target=running) == []
+    assert reasons("bf16", files, {}, target=running) == []

@@ -3,6 +3,7 @@
 from whichbits.analyze.findings.arms import idle_activation_quantization
 from whichbits.analyze.findings.books import explained_books, other_traffic, unbalanced_books
 from whichbits.analyze.findings.cache import not_cold, shown_resets, unexpected_hits, unknown_cache, unverified_resets
+from whichbits.analyze.findings.claims import claims_not_proven
 from whichbits.analyze.findings.client import busy_machine, client_limits
 from whichbits.analyze.findings.contradictions import throughput_against_latency
 from whichbits.analyze.findings.crossings import alignments, crossings, service_levels, tails, without_interval
@@ -58,6 +59,7 @@ CHECKS: tuple[Check, ...] = (
     load_not_reached,
     bursts,
     # Is an arm what people take it for?
+    claims_not_proven,
     idle_activation_quantization,
     legacy_kernel,
     weight_only_fallback,

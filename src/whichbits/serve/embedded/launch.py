@@ -12,7 +12,7 @@ from whichbits.record.schema import Fact
 from whichbits.serve.control import ControlClient
 from whichbits.serve.embedded.facts import read_facts, read_failure
 from whichbits.serve.embedded.weights.checkpoint import checkpoint_facts
-from whichbits.serve.embedded.weights.source import store_weights
+from whichbits.serve.embedded.weights.source import insist_on_model, store_weights
 from whichbits.serve.engine import Launch, Place, Prepared
 from whichbits.study.arm import Arm
 
@@ -60,6 +60,17 @@ class EmbeddedEngine:
     name = "embedded"
     health_path = "/health"
     cache_reset_path = "/reset_prefix_cache"
+
+    def check(self, arm: Arm) -> list[str]:
+        """Check format, options and the model's name; weights are made as claimed, so no file contradicts.
+
+        Raises:
+            BadInput: one of them is not this engine's.
+        """
+        _plan(arm)
+        _check_options(arm)
+        insist_on_model(arm.model)
+        return []
 
     def prepare(self, arm: Arm) -> Prepared:
         """Fetch and rewrite the arm's weights if the cache lacks them; seconds to a minute the first time.

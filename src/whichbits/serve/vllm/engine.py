@@ -8,13 +8,14 @@ from whichbits.hardware.nvidia_smi import device_name, installed_gpus
 from whichbits.record.schema import Fact
 from whichbits.serve.control import ControlClient
 from whichbits.serve.engine import Launch, Place, Prepared
+from whichbits.serve.gpus import places
 from whichbits.serve.vllm.checkpoint import checkpoint_facts, checkpoint_folder
 from whichbits.serve.vllm.environment import server_environment
 from whichbits.serve.vllm.facts import log_facts, server_facts
 from whichbits.serve.vllm.failure import cause_of_death
 from whichbits.serve.vllm.flags import check_options, server_flags
 from whichbits.serve.vllm.interpreter import InstalledVllm, installed_vllm
-from whichbits.serve.vllm.proof import contradictions
+from whichbits.serve.vllm.proof import contradictions, wrong_stored_bits
 from whichbits.study.arm import Arm
 
 _SERVER = "vllm.entrypoints.openai.api_server"
@@ -26,6 +27,25 @@ class VllmEngine:
     name = "vllm"
     health_path = "/health"
     cache_reset_path = "/reset_prefix_cache"
+
+    def check(self, arm: Arm) -> list[str]:
+        """Make the command of each replica of an arm to be started, and hold its files against the claim.
+
+        Of a running server the files say less: it may narrow them as somebody else has told it.
+
+        Raises:
+            BadInput: no vLLM there, no model at the path, or options or GPUs that are not the user's to give.
+        """
+        folder = checkpoint_folder(arm, os.environ)
+        if arm.target is not None:
+            return []
+        check_options(arm)
+        installed = _installed(arm)
+        for place in places(arm, "127.0.0.1"):
+            server_flags(arm, installed, place)
+            server_environment(installed, place, os.environ)
+        stored = None if folder is None else wrong_stored_bits(arm, checkpoint_facts(folder), {})
+        return [] if stored is None else [stored]
 
     def prepare(self, arm: Arm) -> Prepared:
         """Find the interpreter and the checkpoint; vLLM itself fetches what a hub holds.

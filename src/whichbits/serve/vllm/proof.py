@@ -57,6 +57,7 @@ _METHOD_BITS = {
 _WEIGHT_ONLY_METHODS = ("gptq", "awq", "hqq", "moe_wna16")
 _MARLIN_INPUT = "VLLM_MARLIN_INPUT_DTYPE"
 _MARLIN_INPUTS = ("int8", "fp8")
+_METHODS_ASKED_FOR = ("quantization", "quantization_config", "hf_overrides")
 _FALLBACK = "fp8_weight_only_marlin_fallback"
 _WIDE = 16
 
@@ -74,7 +75,7 @@ def contradictions(arm: Arm, checkpoint: Facts, said: Facts) -> list[str]:
         _wrong_method(claim, checkpoint, said, marlin_input),
         _wrong_bytes(claim, loaded_width(arm.options, checkpoint, said)),
         _wrong_dtype(arm.weight_format, said),
-        _wrong_stored_bits(claim, checkpoint, said),
+        wrong_stored_bits(arm, checkpoint, said),
         None if kernels else _wrong_kind(claim, checkpoint, said),
         *_wrong_kernels(claim, kernels),
         _weight_only_fallback(claim, said) or (None if told else _wrong_activations(claim, checkpoint, said)),
@@ -135,16 +136,31 @@ def _wrong_dtype(weight_format: str, said: Facts) -> str | None:
     return f"{weight_format} is {expected[0]}, but vLLM computes in {found}"
 
 
-def _wrong_stored_bits(claim: Claim, checkpoint: Facts, said: Facts) -> str | None:
-    """Compare what the files store; wide files may be narrowed by vLLM itself, which then names a method."""
-    bits = _number(checkpoint, "linear_bits")
-    if bits is None or bits == claim.weights or min(bits, claim.weights) >= _WIDE:
-        return None
-    narrowed_by_vllm = bits >= _WIDE and "quant_method" not in checkpoint
-    if narrowed_by_vllm and said.get("quantization", Fact("unknown", "")).value is not None:
+def wrong_stored_bits(arm: Arm, checkpoint: Facts, said: Facts) -> str | None:
+    """Compare what the files store with the claim; wide files may be narrowed by a server that is known to do so."""
+    claimed, bits = CLAIMS[arm.weight_format].weights, _number(checkpoint, "linear_bits")
+    if bits is None or bits == claimed or min(bits, claimed) >= _WIDE:
         return None
     stored = "stores" if _text(checkpoint, "checkpoint_source") == "tensors" else "declares"
-    return f"{claim.weights}-bit weights are claimed, but the checkpoint {stored} {bits:g}-bit linear layers"
+    found = f"{claimed}-bit weights are claimed, but the checkpoint {stored} {bits:g}-bit linear layers"
+    if bits < _WIDE or "quant_method" in checkpoint:
+        return found
+    if _narrows(arm, said):
+        return None
+    unknown = "" if "quantization" in said else ", and nothing says that the server quantises them while loading"
+    return found + unknown
+
+
+def _narrows(arm: Arm, said: Facts) -> bool:
+    """Return whether the server, or the arm where the server is silent, names a method or kernels of narrow weights."""
+    if "quantization" in said:
+        return said["quantization"].value is not None
+    asked = (
+        arm.quantization
+        or arm.load_format == "bitsandbytes"
+        or any(name.strip("-").replace("-", "_") in _METHODS_ASKED_FOR for name in arm.options)
+    )
+    return bool(asked) or any(_text(said, name) for name in ("quant_kernel_for", "quant_kernels"))
 
 
 def _wrong_kind(claim: Claim, checkpoint: Facts, said: Facts) -> str | None:

@@ -85,11 +85,15 @@ def _make(source: Path, target: Path, linear: GGMLQuantizationType) -> None:
 
 
 def _find(model: str) -> Path:
-    if model in BUILT_IN:
-        return _built_in(BUILT_IN[model])
+    insist_on_model(model)
+    return _built_in(BUILT_IN[model]) if model in BUILT_IN else Path(model).expanduser()
+
+
+def insist_on_model(model: str) -> None:
+    """Raise BadInput if ``model`` is neither built in nor a GGUF file that exists; fetches nothing."""
     path = Path(model).expanduser()
-    if path.suffix == ".gguf" and path.is_file():
-        return path
+    if model in BUILT_IN or (path.suffix == ".gguf" and path.is_file()):
+        return
     near = get_close_matches(model, BUILT_IN, n=1)
     raise BadInput(
         "embedded_model_unknown",
