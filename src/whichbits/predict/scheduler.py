@@ -21,6 +21,8 @@ class Limits:
 
     max_num_batched_tokens: int
     max_num_seqs: int
+    schedules_ahead: bool = False
+    """Whether a step is chosen while the one before it runs, so that who comes waits for the step after next."""
 
 
 @dataclass(frozen=True)
