@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, PositiveFloat, PositiveInt, field_validator, model_validator
 
 from whichbits.study.arm import Arm, ArmDefaults
+from whichbits.study.fleet import FleetPlan
 from whichbits.study.request import RequestForm
 from whichbits.study.strict import Strict
 
@@ -135,6 +136,8 @@ class Study(Strict):
     engine_version: str | None = Field(
         default=None, description="The engine's version that `whichbits predict` supposes; the newest known by default."
     )
+
+    plan: FleetPlan | None = Field(default=None, description="GPUs, prices and a day's traffic, for `whichbits plan`.")
 
     @field_validator("loads")
     @classmethod

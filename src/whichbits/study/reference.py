@@ -27,6 +27,9 @@ _HEADINGS = {
     "WarmUp": "warm_up",
     "Slo": "slo",
     "Limits": "limits",
+    "FleetPlan": "plan",
+    "OfferedGpu": "An entry of gpus",
+    "Day": "day",
 }
 _BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
 
