@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from whichbits.errors import BadInput
-from whichbits.plan.demand import Demand, demand_of
+from whichbits.plan.demand import SAMPLE, Demand, demand_of
 from whichbits.plan.fleet import FleetDay, Room, fleet_day, most_gpus
 from whichbits.plan.front import front
 from whichbits.plan.option import Refused, options_of
@@ -23,7 +23,10 @@ DRAWS = 10
 
 @dataclass(frozen=True)
 class WhatIf:
-    """The cheapest fleet if every bound were ``factor`` times as long; without one, what binds."""
+    """The cheapest fleet if every bound were ``factor`` times as long; without one, the bound that most options break.
+
+    The fleet's ``slo_share`` is against the SLO that was asked for.
+    """
 
     factor: float
     fleet: FleetDay | None
@@ -55,14 +58,16 @@ class Answer:
     rests_on: dict[str, str]
 
 
-def plan_study(study: Study, constants: Constants, draws: int = DRAWS, workers: int = 1) -> Answer:
-    """Plan the fleet that a study asks for.
+def plan_study(
+    study: Study, constants: Constants, draws: int = DRAWS, workers: int = 1, *, sample: int = SAMPLE
+) -> Answer:
+    """Plan the fleet that a study asks for; each trial of a replica sends ``sample`` requests.
 
     Raises:
         BadInput: ``nothing_to_plan`` without ``plan`` or ``slo``; a GPU or a trace that cannot be read; no day.
     """
     plan, goal = _asked(study)
-    demand = demand_of(study, plan)
+    demand = demand_of(study, plan, sample)
     placed, refused = options_of(study, plan, constants)
     drawn = constants.draws(draws, study.seed) if draws else []
     found, too_long = prospects(placed, demand.sample, goal, [constants, *drawn], workers)
@@ -95,7 +100,7 @@ def _asked(study: Study) -> tuple[FleetPlan, Goal]:
             "nothing_to_plan",
             f"the study {study.name} has no {missing}",
             why="a plan needs GPUs with prices, a day's traffic, and what a good request is",
-            fix="add `plan: {gpus: {L4: {price_per_hour: 0.8}}, day: {peak: 20}}` and `slo: {ttft_ms: 500, tpot_ms: 50}`",
+            fix="add `plan: {gpus: {L4: {price_per_hour: 0.8}}, day: {peak: 20}}` and `slo: {ttft_ms: 500}`",
         )
     return study.plan, Goal(study.slo, study.plan.slo_share)
 
@@ -145,12 +150,11 @@ class _Fleets:
 
 
 def _what_if(found: Sequence[Prospect], demand: Demand, room: Room, at: int) -> WhatIf:
-    moved = [replace(each, capacity=each.by_factor[at]) for each in found if each.by_factor[at] is not None]
-    # What users see is known only up to the capacity under the SLO that was asked; cost needs none of it.
-    days = [fleet_day([each], demand, room) for each in moved if each.points]
-    fleet = min((day for day in days if day is not None), key=_cost_then_speed, default=None)
-    bounds = [each.bound_by_factor[at] for each in found]
-    return WhatIf(FACTORS[at], fleet, max(set(bounds), key=bounds.count) if bounds and fleet is None else None)
+    moved = [replace(each, capacity=each.by_factor[at]) for each in found]
+    fleet = _Fleets(moved, demand, room).cheapest()
+    limits = [each.bound_by_factor[at] for each in found]
+    bound = max(limits, key=limits.count, default=None)
+    return WhatIf(FACTORS[at], fleet, bound if fleet is None else None)
 
 
 def _binding(found: Sequence[Prospect], goal: Goal, demand: Demand, room: Room) -> Iterator[str]:

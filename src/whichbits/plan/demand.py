@@ -41,35 +41,35 @@ def at(sample: Workload, rate: float) -> Workload:
     return replace(sample, offset_s=[offset / rate for offset in sample.offset_s or ()])
 
 
-def demand_of(study: Study, plan: FleetPlan) -> Demand:
-    """Return the day and the sample that a study asks for.
+def demand_of(study: Study, plan: FleetPlan, size: int = SAMPLE) -> Demand:
+    """Return the day and a sample of ``size`` requests that a study asks for.
 
     Raises:
         BadInput: ``trace_unusable``, or ``day_unknown``.
     """
     arrivals = [] if plan.trace is None else _arrivals(Path(plan.trace))
     hourly = hourly_rates(plan.day, [arrival.at_s for arrival in arrivals])
-    return Demand(hourly, _like(arrivals, study.seed) if arrivals else _drawn(study))
+    return Demand(hourly, _like(arrivals, study.seed, size) if arrivals else _drawn(study, size))
 
 
-def _drawn(study: Study) -> Workload:
+def _drawn(study: Study, size: int) -> Workload:
     """Return requests of the study's traffic, as a cell at one request per second would send them."""
-    sized = study.model_copy(update={"cell": CellSize(requests=SAMPLE)})
+    sized = study.model_copy(update={"cell": CellSize(requests=size)})
     traffic = study.traffic
     prefix_tokens = traffic.prefix_tokens if isinstance(traffic, PrefixRepetitionTraffic) else 0
     work = Workload.of(plan_cell(sized, Load(request_rate=1.0), 0), prefix_tokens)
     return replace(work, head=())
 
 
-def _like(arrivals: list[Arrival], seed: int) -> Workload:
+def _like(arrivals: list[Arrival], seed: int, size: int) -> Workload:
     """Return requests with lengths drawn from a trace, prompt and answer together, and Poisson arrivals."""
-    chosen = [arrivals[at] for at in Draws(seed, "plan", "trace").integers(0, len(arrivals), SAMPLE).tolist()]
-    offsets = np.cumsum(Draws(seed, "plan", "arrivals").exponential(SAMPLE)).tolist()
+    chosen = [arrivals[at] for at in Draws(seed, "plan", "trace").integers(0, len(arrivals), size).tolist()]
+    offsets = np.cumsum(Draws(seed, "plan", "arrivals").exponential(size)).tolist()
     return Workload(
-        index=range(SAMPLE),
+        index=range(size),
         prompt_tokens=[arrival.prompt_tokens for arrival in chosen],
         output_tokens=[arrival.output_tokens for arrival in chosen],
-        prefix=[-1] * SAMPLE,
+        prefix=[-1] * size,
         prefix_tokens=0,
         offset_s=offsets,
     )

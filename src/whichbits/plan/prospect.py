@@ -17,7 +17,7 @@ from whichbits.study.model import Slo
 
 FACTORS = (0.5, 0.75, 1.0, 1.5, 2.0)
 """Tighter and looser SLOs that are looked at beside the one that is asked for."""
-_SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+_SHARES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 _Z = 1.96
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
@@ -49,8 +49,10 @@ class Prospect:
 
     ``low`` and ``high`` are the 95 % interval from the draws of the constants, of which ``draws_that_hold`` hold the
     SLO at some rate; without draws both are None. ``bound_by`` is what breaks first beyond the capacity, or alone.
-    ``needs_ms`` is what the bound would have to be for a request alone. ``by_factor`` has the capacity for each factor
-    on the SLO, in the order of ``FACTORS``.
+    ``needs_ms`` is what that bound would have to be for requests that hardly meet others. ``front_end_busy`` is the
+    share of its time that the process before the engine works at the capacity: near one, it is the limit, whatever
+    the bits. ``points`` go up to the largest capacity of any factor on the SLO; ``by_factor`` has these capacities, in
+    the order of ``FACTORS``.
     """
 
     option: Option
@@ -60,6 +62,7 @@ class Prospect:
     draws_that_hold: int
     bound_by: str
     needs_ms: float
+    front_end_busy: float | None
     points: tuple[Point, ...]
     by_factor: tuple[float | None, ...]
     bound_by_factor: tuple[str, ...]
@@ -123,7 +126,8 @@ def _explore(task: _Try) -> Prospect | Refused:
         draws_that_hold=0,
         bound_by=limits[asked],
         needs_ms=trials.alone.percentile(limits[asked], 100 * goal.share),
-        points=() if capacity is None else tuple(_point(trials.near(s * capacity), goal.slo) for s in _SHARES),
+        front_end_busy=None if capacity is None else trials.front_end_busy(capacity),
+        points=_points(trials, goal, max((each for each in by_factor if each is not None), default=None)),
         by_factor=by_factor,
         bound_by_factor=limits,
     )
@@ -133,6 +137,13 @@ def _limit(trials: Trials, goal: Goal, capacity: float | None, factor: float) ->
     """Return the bound that breaks beyond a capacity; if there is none, the one that a request breaks alone."""
     trial = trials.alone if capacity is None else trials.near(1.1 * capacity)
     return trial.worst_bound(goal.slo, factor)
+
+
+def _points(trials: Trials, goal: Goal, highest: float | None) -> tuple[Point, ...]:
+    if highest is None:
+        return ()
+    near = {trial.rate: trial for trial in (trials.near(share * highest) for share in _SHARES)}
+    return tuple(_point(trial, goal.slo) for trial in near.values())
 
 
 def _point(trial: Trial, slo: Slo) -> Point:

@@ -11,6 +11,7 @@ from whichbits.plan.demand import at
 from whichbits.predict.cell import Question, play_cell
 from whichbits.predict.constants import Constants
 from whichbits.predict.deployment import Deployment
+from whichbits.predict.step_time import pace_of
 from whichbits.predict.workload import Workload
 from whichbits.record.timelines import Floats
 from whichbits.study.model import Slo
@@ -42,9 +43,7 @@ class Trial:
 
     def worst_bound(self, slo: Slo, factor: float = 1.0) -> str:
         """Return the bound that most requests break."""
-        broken = {
-            name: float((self.times[name] > factor * bound).mean()) for name, bound in bounds_of(slo).items()
-        }
+        broken = {name: float((self.times[name] > factor * bound).mean()) for name, bound in bounds_of(slo).items()}
         return max(broken, key=lambda name: broken[name])
 
     def percentile(self, name: str, percent: float) -> float:
@@ -79,6 +78,12 @@ class Trials:
     def near(self, rate: float) -> Trial:
         """Return the trial at the grid's rate next to ``rate``."""
         return self.on_grid(max(round(log(rate / _SLOWEST) / log(_STEP)), 0))
+
+    def front_end_busy(self, rate: float) -> float:
+        """Return the share of its time that the process before the engine is busy at ``rate`` requests/s."""
+        pace = pace_of(self._deployment, self._constants)
+        answered = sum(self._sample.output_tokens) / len(self._sample)
+        return rate * (pace.request_turn + answered * pace.token_turn)
 
     def capacity(self, slo: Slo, share: float, factor: float = 1.0, expected: float | None = None) -> float | None:
         """Return the highest rate in requests/s at which ``share`` of requests hold the SLO; None if none does.
