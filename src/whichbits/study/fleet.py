@@ -43,7 +43,7 @@ class FleetPlan(Strict):
     gpus: dict[str, OfferedGpu] = Field(min_length=1, description="What may be rented, by the GPU's name.")
     day: Day = Field(default=Day(), description="Requests over a day.")
     trace: str | None = Field(
-        default=None, description="A BurstGPT, Azure or Mooncake trace: lengths of requests, and the day's curve."
+        default=None, description="A BurstGPT or Azure trace: lengths of requests, and the day's curve."
     )
     slo_share: float = Field(default=0.99, gt=0, le=1, description="Share of requests that must hold the slo.")
     headroom: float = Field(default=0.2, ge=0, lt=1, description="Share of each replica's capacity left unused.")
