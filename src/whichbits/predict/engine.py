@@ -35,7 +35,6 @@ class Replica:
         "_scheduler",
         "_start",
         "_stretch",
-        "outstanding",
         "stretches",
         "until",
     )
@@ -51,7 +50,6 @@ class Replica:
         self._answers = answers
         self._scheduler = Scheduler(limits, pool, work, answers, keep_steps=keep_steps)
         self.until = inf
-        self.outstanding = 0
         self.stretches: list[Stretch] | None = [] if keep_steps else None
         self._start = self._front_free = self._delay = 0.0
         self._stretch: tuple[int, float, float] = (0, 0.0, 0.0)
@@ -69,7 +67,6 @@ class Replica:
 
     def arrive(self, request: int, now: float) -> None:
         """Queue a request that comes at ``now``; a stretch of decode steps ends early to let it in."""
-        self.outstanding += 1
         scheduler = self._scheduler
         alone = not (scheduler.waiting or self._incoming)
         if self._ahead and self.until < inf:
@@ -95,7 +92,6 @@ class Replica:
                     first_s[request] = seen
         for request in ended:
             self._answers.last_s[request] = now + self._delay
-        self.outstanding -= len(ended)
         self._plan(now)
         return ended
 
