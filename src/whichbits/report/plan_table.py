@@ -15,6 +15,9 @@ from whichbits.plan.trial import bounds_of
 from whichbits.report.wording import MISSING, number, plain
 
 _FRONT_SHOWN = 8
+_SAME = 1e-6
+_FASTER = 0.02
+"""Share by which a mix of equal cost must be faster to be worth a sentence."""
 _BUSY = 0.85
 """Share of its time from which the process before the engine is called the limit."""
 
@@ -76,15 +79,17 @@ def _verdict(answer: Answer) -> str:
 
 def _but_for(answer: Answer) -> Iterator[Text]:
     """Say what a second option buys, or that it buys nothing."""
-    best, single, mixed = answer.cheapest, answer.single, answer.mixed
-    if best is None or not single:
+    best, mixed = answer.cheapest, answer.mixed
+    if best is None or mixed is None or not answer.single:
         return
-    if mixed is not None and best.cost_per_day < single[0].cost_per_day * (1 - 1e-9):
-        saved = 1 - best.cost_per_day / single[0].cost_per_day
-        yield Text(f"Mixing saves {saved:.0%} against {single[0].name} alone.")
-    elif mixed is not None and best is not single[0] and best.tpot_ms_p50 < single[0].tpot_ms_p50:
-        yield Text(f"Mixing costs the same as {single[0].name} alone and is faster.")
-    elif mixed is not None:
+    alone = answer.single[0]
+    saved = 1 - mixed.cost_per_day / alone.cost_per_day
+    if saved > _SAME:
+        yield Text(f"Mixing saves {saved:.0%} against {alone.name} alone.")
+    elif saved > -_SAME and mixed.tpot_ms_p50 < (1 - _FASTER) * alone.tpot_ms_p50:
+        times = f"{number(alone.tpot_ms_p50)} to {number(mixed.tpot_ms_p50)} ms"
+        yield Text(f"{_replicas(mixed)}, by the hour, cost the same and bring TPOT from {times}.")
+    else:
         yield Text("Mixing two options buys nothing here.")
 
 
