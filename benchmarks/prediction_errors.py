@@ -3,15 +3,18 @@
     PYTHONPATH=. python benchmarks/prediction_errors.py
 
 Uncalibrated first, with the 95 % interval and whether it holds the measured value; then calibrated: on the table itself
-for the field reports, on three loads of seven for the H200, so that the other four are a test.
+for the field reports, on some loads for the H200s, so that the others are a test.
 """
 
 import math
+import tempfile
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 
 from tests.predict.field_reports import A100, H200, H200_ARMS, L4, h200_question
+from tests.predict.h200_runs import h200_observations
 from tests.predict.studies import SEED_A100, SEED_L4
 from whichbits.predict.calibrate import Observation, calibrate
 from whichbits.predict.cell import play_cell
@@ -23,6 +26,7 @@ from whichbits.record.schema import Cell
 
 _DRAWS = 20
 _H200_FITTED = (4, 64, 512)
+_LATER_FITTED = (4, 64)
 _H200_QUANTITIES = ("tpot_ms.p50", "ttft_ms.p50", "output_tokens_per_s")
 
 
@@ -98,3 +102,9 @@ if __name__ == "__main__":
         cells,
         [each for each in cells if each.question.concurrency in _H200_FITTED],
     )
+    with tempfile.TemporaryDirectory() as folder:
+        later = list(h200_observations("chat", Path(folder)))
+        chat = [each for each in later if each.question.concurrency in _LATER_FITTED]
+        table("Later: Qwen2.5-7B on an H200, vLLM 0.25.1", later, chat)
+        prefixes = list(h200_observations("prefixes", Path(folder)))
+        table("Later: Qwen3-14B on two H200s, vLLM 0.25.1", prefixes, chat)

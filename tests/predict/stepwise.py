@@ -66,7 +66,7 @@ class Stepwise:
         self.times: list[list[float]] = [[] for _ in range(len(work))]
         self.cached = [0] * len(work)
         self.preemptions = 0
-        self.front = self.now = 0.0
+        self.front = self.now = self.began = 0.0
         self.coming: list[tuple[float, int]] = []
         self.next = 0
         self.waiting: deque[Request] = deque()
@@ -82,10 +82,11 @@ class Stepwise:
 
     def play(self) -> None:
         while self.coming or self.waiting or self.running:
+            seen_until = self.began if self.limits.schedules_ahead else self.now
             if not (self.waiting or self.running):
-                self.now = max(self.now, min(self.coming)[0])
+                seen_until = self.now = max(self.now, min(self.coming)[0])
             for arrival in sorted(self.coming):
-                if arrival[0] <= self.now:
+                if arrival[0] <= seen_until:
                     self.coming.remove(arrival)
                     request = Request(arrival[1], tokens=self.work.prompt_tokens[arrival[1]])
                     self.waiting.append(request)
@@ -174,6 +175,7 @@ class Stepwise:
                 seconds += pace.per_prefill_kv_token * r.computed
         else:
             seconds = pace.decode[len(decoding)] + pace.per_kv_token * kv
+        self.began = self.now
         self.now += seconds
         handed = pace.token_turn * len(batch)
         self.front = max(self.front, self.now) + handed

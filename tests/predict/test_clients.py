@@ -80,7 +80,7 @@ def test_settled_routes_are_those_of_the_driver(balance: Balance, prefix_study: 
     work = Workload.of(planned, 128)
     router = ROUTERS[balance](work, 3, 7)
     theirs = Route(balance, 7).router(3, planned)
-    mine = [router.choose(at, lambda _: 0) for at in range(len(work))]
+    mine = [router.choose(at) for at in range(len(work))]
     assert mine == [theirs.lane(request) for request in planned]
 
 

@@ -44,12 +44,13 @@ lengths = st.integers(1, 90)
     requests=st.lists(st.tuples(lengths, lengths), min_size=1, max_size=14),
     concurrency=st.integers(1, 8),
     budget=st.integers(10, 200),
+    ahead=st.booleans(),
 )
 def test_every_token_comes_when_it_would_step_by_step(
-    requests: list[tuple[int, int]], concurrency: int, budget: int
+    requests: list[tuple[int, int]], concurrency: int, budget: int, ahead: bool
 ) -> None:
     work = workload([prompt for prompt, _ in requests], [output for _, output in requests])
-    _, times, oracle = both(work, concurrency, 1000, Limits(budget, 6))
+    _, times, oracle = both(work, concurrency, 1000, Limits(budget, 6, schedules_ahead=ahead))
     assert_alike(times, oracle)
 
 
@@ -58,12 +59,13 @@ def test_every_token_comes_when_it_would_step_by_step(
     requests=st.lists(st.tuples(lengths, lengths), min_size=4, max_size=14),
     concurrency=st.integers(3, 10),
     blocks=st.integers(12, 30),
+    ahead=st.booleans(),
 )
 def test_preempted_requests_lose_and_regain_their_place_step_by_step(
-    requests: list[tuple[int, int]], concurrency: int, blocks: int
+    requests: list[tuple[int, int]], concurrency: int, blocks: int, ahead: bool
 ) -> None:
     work = workload([prompt for prompt, _ in requests], [output for _, output in requests])
-    played, times, oracle = both(work, concurrency, blocks, Limits(64, 10))
+    played, times, oracle = both(work, concurrency, blocks, Limits(64, 10, schedules_ahead=ahead))
     assert played.preemptions == oracle.preemptions
     assert_alike(times, oracle)
 
@@ -73,11 +75,14 @@ def test_preempted_requests_lose_and_regain_their_place_step_by_step(
     prefixes=st.lists(st.integers(0, 5), min_size=4, max_size=30),
     blocks=st.integers(40, 120),
     concurrency=st.integers(1, 4),
+    ahead=st.booleans(),
 )
-def test_a_prefix_is_found_or_forgotten_block_by_block(prefixes: list[int], blocks: int, concurrency: int) -> None:
+def test_a_prefix_is_found_or_forgotten_block_by_block(
+    prefixes: list[int], blocks: int, concurrency: int, ahead: bool
+) -> None:
     own = [5 + 7 * at % 40 for at in range(len(prefixes))]
     work = workload([96 + tokens for tokens in own], [3 + at % 20 for at in range(len(prefixes))], prefixes, 96)
-    played, times, oracle = both(work, concurrency, blocks, Limits(64, 8), remembers=True)
+    played, times, oracle = both(work, concurrency, blocks, Limits(64, 8, schedules_ahead=ahead), remembers=True)
     assert list(played.cached_tokens) == oracle.cached
     assert_alike(times, oracle)
 
@@ -90,6 +95,14 @@ def test_one_request_by_hand() -> None:
     third = second + 0.0103 + 12 * 3e-6
     assert times[0] == pytest.approx([first + 0.001, second + 0.001, third + 0.001])
     assert played.sent_s[0] == 0
+
+
+def test_who_comes_while_a_step_runs_joins_the_one_after_next_if_steps_are_chosen_ahead() -> None:
+    """The second request comes 0.5 ms after the first, in the first one's prefill, and waits for a decode step more."""
+    work = workload([10, 10], [9, 3])
+    _, now, _ = both(work, 2, 100, Limits(64, 8))
+    _, later, _ = both(work, 2, 100, Limits(64, 8, schedules_ahead=True))
+    assert later[1][0] - now[1][0] == pytest.approx(0.0103 + 11 * 3e-6 + 3e-6)
 
 
 def test_the_cache_is_whole_again_when_all_is_over() -> None:

@@ -58,6 +58,23 @@ def test_a_pair_of_prefill_costs_its_products() -> None:
     assert pace_of(deployment(), constants).per_attended_pair == pytest.approx(4 * 28 * 28 * 128 / 989e12)
 
 
+def test_steps_with_a_prefill_are_launched_layer_by_layer() -> None:
+    pace = pace_of(deployment(), bare(layer_pieces_us=1000.0, host_slowness=1.0))
+    assert pace.mixed[1] == pytest.approx(28e-3, rel=0.01)
+    assert pace.decode[1] < 28e-3
+
+
+def test_four_bits_are_read_at_the_pace_of_unpacking_whatever_the_memory() -> None:
+    """H100 SXM and H200 have the same SMs: 0.001 bytes a FLOP of 989 TFLOPS is 0.989 TB/s on both."""
+    constants = bare(kernel_machete_hopper_unpack=0.001)
+    rests = [
+        pace_of(deployment("w4a16", gpu), constants).decode[1] - (2 * QWEN_HEAD + 152_064 * 12) / (bandwidth * 1e9)
+        for gpu, bandwidth in (("H200", 4800), ("H100 SXM", 3350))
+    ]
+    assert rests[0] == pytest.approx(rests[1], rel=1e-3)
+    assert rests[0] == pytest.approx(QWEN_LINEAR * (0.5 + 2 / 128) / 0.989e12, rel=0.02)
+
+
 def test_without_graphs_the_host_sets_the_pace_of_small_models() -> None:
     arm = Arm(weight_format="bf16", model="qwen2.5-0.5b", enforce_eager=True)
     eager = pace_of(Deployment.of(arm, "H200", "0.25.1"), default_constants()).decode[1]

@@ -35,7 +35,11 @@ def fleet_of(deployment: Deployment, constants: Constants, seed: int = 0) -> Fle
     block = arm.block_size or 16
     server = Server(
         pace=pace_of(deployment, constants),
-        limits=Limits(deployment.max_num_batched_tokens, deployment.max_num_seqs),
+        limits=Limits(
+            deployment.max_num_batched_tokens,
+            deployment.max_num_seqs,
+            schedules_ahead=deployment.version.generation == "async",
+        ),
         kv_blocks=room_of(deployment, constants).blocks(block),
         block_size=block,
         prefix_caching=arm.enable_prefix_caching is not False,

@@ -16,11 +16,15 @@ class Client(Protocol):
     scheduled_s: list[float]
 
     def opening(self) -> list[Send]:
-        """Return what leaves whatever happens, in order of time."""
+        """Return what leaves first, in order of time."""
         ...
 
-    def ended(self, now: float) -> Send | None:
-        """Learn that some request ended at ``now``; return the one that leaves because of it."""
+    def following(self, request: int) -> Send | None:
+        """Return what leaves after ``request``, whatever happens; called when that one's time has come."""
+        ...
+
+    def ended(self, now: float, request: int) -> Send | None:
+        """Learn that ``request`` ended at ``now``; return the one that leaves because of it."""
         ...
 
 
@@ -35,12 +39,15 @@ class ClosedLoop:
     def opening(self) -> list[Send]:
         return [(0.0, request) for request in range(self._streams)]
 
-    def ended(self, now: float) -> Send | None:
-        request = next(self._next, None)
-        if request is None:
+    def following(self, request: int) -> Send | None:  # noqa: ARG002 - who sends next waits for an end
+        return None
+
+    def ended(self, now: float, request: int) -> Send | None:  # noqa: ARG002
+        following = next(self._next, None)
+        if following is None:
             return None
-        self.scheduled_s[request] = now
-        return (now, request)
+        self.scheduled_s[following] = now
+        return (now, following)
 
 
 class OpenLoop:
@@ -50,9 +57,13 @@ class OpenLoop:
         self.scheduled_s = list(offset_s)
 
     def opening(self) -> list[Send]:
-        return [(offset, request) for request, offset in enumerate(self.scheduled_s)]
+        first = self.following(-1)
+        return [] if first is None else [first]
 
-    def ended(self, now: float) -> Send | None:  # noqa: ARG002 - nobody waits for an end
+    def following(self, request: int) -> Send | None:
+        return _due(self.scheduled_s, request + 1)
+
+    def ended(self, now: float, request: int) -> Send | None:  # noqa: ARG002 - nobody waits for an end
         return None
 
 
@@ -65,7 +76,11 @@ class CappedLoop:
         self._due: deque[int] = deque()
 
     def opening(self) -> list[Send]:
-        return [(offset, request) for request, offset in enumerate(self.scheduled_s)]
+        first = self.following(-1)
+        return [] if first is None else [first]
+
+    def following(self, request: int) -> Send | None:
+        return _due(self.scheduled_s, request + 1)
 
     def may_leave(self, request: int) -> bool:
         """Say whether a request that is due gets a slot; if not, it is sent when one is free."""
@@ -75,11 +90,16 @@ class CappedLoop:
         self._due.append(request)
         return False
 
-    def ended(self, now: float) -> Send | None:
+    def ended(self, now: float, request: int) -> Send | None:  # noqa: ARG002
         if self._due:
             return (now, self._due.popleft())
         self._free += 1
         return None
+
+
+def _due(offset_s: Sequence[float], request: int) -> Send | None:
+    """Return when the request of that number is to leave; arrivals are in order of time."""
+    return (offset_s[request], request) if request < len(offset_s) else None
 
 
 def client_for(work: Workload, concurrency: int | None) -> Client:

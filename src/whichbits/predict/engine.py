@@ -7,6 +7,7 @@ Before the engine stands one process that takes requests in and hands tokens out
 faster than it hands them out it falls behind, and everything that is seen from outside is seen that much later.
 """
 
+from collections import deque
 from math import ceil, inf, isnan, sqrt
 
 from whichbits.predict.blocks import BlockPool
@@ -25,14 +26,15 @@ class Replica:
     """
 
     __slots__ = (
+        "_ahead",
         "_answers",
         "_delay",
         "_front_free",
+        "_incoming",
         "_pace",
         "_scheduler",
         "_start",
         "_stretch",
-        "outstanding",
         "stretches",
         "until",
     )
@@ -42,10 +44,12 @@ class Replica:
     ) -> None:
         """``keep_steps`` keeps every stretch and every request's place in them, from which token times follow."""
         self._pace, limits = speed
+        self._ahead = limits.schedules_ahead
+        # Who came while a step ran, with the time, if steps are chosen ahead.
+        self._incoming: deque[tuple[float, int]] = deque()
         self._answers = answers
         self._scheduler = Scheduler(limits, pool, work, answers, keep_steps=keep_steps)
         self.until = inf
-        self.outstanding = 0
         self.stretches: list[Stretch] | None = [] if keep_steps else None
         self._start = self._front_free = self._delay = 0.0
         self._stretch: tuple[int, float, float] = (0, 0.0, 0.0)
@@ -62,11 +66,13 @@ class Replica:
         return self._front_free + pace.request_in
 
     def arrive(self, request: int, now: float) -> None:
-        """Queue a request that comes at ``now``; a stretch of decode steps ends with the step that is under way."""
-        self.outstanding += 1
+        """Queue a request that comes at ``now``; a stretch of decode steps ends early to let it in."""
         scheduler = self._scheduler
-        alone = not scheduler.waiting
-        scheduler.waiting.append(request)
+        alone = not (scheduler.waiting or self._incoming)
+        if self._ahead and self.until < inf:
+            self._incoming.append((now, request))
+        else:
+            scheduler.waiting.append(request)
         if self.until == inf:
             self._plan(now)
         elif alone and self._stretch[0] > 1 and not scheduler.is_full:
@@ -86,12 +92,13 @@ class Replica:
                     first_s[request] = seen
         for request in ended:
             self._answers.last_s[request] = now + self._delay
-        self.outstanding -= len(ended)
         self._plan(now)
         return ended
 
     def _plan(self, now: float) -> None:
         scheduler = self._scheduler
+        if self._incoming:
+            self._let_in(now)
         self._start = now
         before = scheduler.preemptions
         if scheduler.wants_prefill and scheduler.fill_step():
@@ -100,6 +107,16 @@ class Replica:
             self._plan_stretch(now, lost_one=scheduler.preemptions > before)
         else:
             self.until = inf
+
+    def _let_in(self, now: float) -> None:
+        """Let in who came before the last step began, since the next was chosen then; an idle engine takes everyone."""
+        scheduler, incoming = self._scheduler, self._incoming
+        steps, linear, square = self._stretch
+        before = self._start + (steps - 1) * (linear + square * (steps - 1))
+        if not (scheduler.batch or scheduler.wants_prefill):
+            before = now
+        while incoming and incoming[0][0] <= before:
+            scheduler.waiting.append(incoming.popleft()[1])
 
     def _plan_mixed(self, now: float) -> None:
         """Time one step that computes the chunks beside a token for everyone who decodes."""
@@ -118,6 +135,8 @@ class Replica:
         """Time the steps of pure decode until something happens; someone may be preempted to make room for them."""
         scheduler, pace = self._scheduler, self._pace
         steps = scheduler.steps_to_next(lost_one=lost_one)
+        if self._incoming and not (scheduler.waiting or scheduler.is_full):
+            steps = 1
         batch = scheduler.batch
         half = 0.5 * pace.per_kv_token * batch
         linear = pace.decode[batch] + pace.per_kv_token * scheduler.kv + half
@@ -125,12 +144,12 @@ class Replica:
         self.until = now + steps * (linear + half * steps)
 
     def _cut(self, now: float) -> None:
-        """Let the stretch end with the step that is under way at ``now``."""
+        """Let the stretch end with the step that is under way at ``now``, or with the next, if it is chosen already."""
         steps, linear, square = self._stretch
         passed = now - self._start
         reached = ceil(2 * passed / (linear + sqrt(linear * linear + 4 * square * passed)))
+        reached = max(reached, 1) + self._ahead
         if reached < steps:
-            reached = max(reached, 1)
             self._stretch = (reached, linear, square)
             self.until = self._start + reached * (linear + square * reached)
 

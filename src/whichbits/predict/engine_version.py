@@ -36,8 +36,11 @@ class EngineVersion:
 
     @property
     def graphs_in_budget(self) -> bool:
-        """Say whether CUDA graphs' memory is taken off the KV cache: by default since 0.21."""
-        return self.number >= (0, 21)
+        """Say whether CUDA graphs' memory is taken off the KV cache: by default since 0.21, but not in 0.25.
+
+        There dense models got another model runner, whose estimate of the graphs was a placeholder (vLLM issue 49224).
+        """
+        return self.number >= (0, 21) and self.number != (0, 25)
 
     def default_batched_tokens(self, memory_gib: float, device: str) -> int:
         """Return ``max_num_batched_tokens`` of a server: 2048, 8192 from 70 GiB on but for A100, 16384 from 160 on."""

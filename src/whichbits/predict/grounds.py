@@ -8,7 +8,9 @@ def used(deployment: Deployment) -> tuple[str, ...]:
     """Return the names of the constants that decide an arm's step time on its GPU."""
     architecture, family = deployment.architecture, deployment.kernel.family
     generation = deployment.version.generation
-    layer = ("layer.eager_us",) if deployment.eager else ()
+    launches = "layer.eager_us" if deployment.eager else "layer.pieces_us"
+    layer = () if generation == "v0" and not deployment.eager else (launches,)
+    unpack = (f"kernel.{family}.{architecture}.unpack",) if family == "machete" else ()
     return (
         f"gemm.{architecture}.fixed_us",
         f"gemm.{architecture}.memory",
@@ -17,6 +19,7 @@ def used(deployment: Deployment) -> tuple[str, ...]:
         f"host.{generation}.step_us",
         "attention.decode_memory",
         *layer,
+        *unpack,
     )
 
 

@@ -12,8 +12,8 @@ from whichbits.traffic.draws import Draws
 class Router(Protocol):
     """Chooses a replica for each request, at the moment at which it leaves."""
 
-    def choose(self, request: int, outstanding: Callable[[int], int]) -> int:
-        """Return the replica for ``request``; ``outstanding`` tells how many requests one has."""
+    def choose(self, request: int) -> int:
+        """Return the replica for ``request``."""
         ...
 
     def ended(self, replica: int) -> None:
@@ -27,7 +27,7 @@ class Planned:
     def __init__(self, choices: Sequence[int]) -> None:
         self._choices = choices
 
-    def choose(self, request: int, outstanding: Callable[[int], int]) -> int:  # noqa: ARG002
+    def choose(self, request: int) -> int:
         return self._choices[request]
 
     def ended(self, replica: int) -> None:
@@ -35,20 +35,40 @@ class Planned:
 
 
 class LeastOutstanding:
-    """The replica with the fewest requests; among equals they take turns."""
+    """The replica with the fewest requests, counted as they are sent; among equals they take turns.
+
+    ``_levels`` has, for each number of requests, the replicas that have so many as bits of an integer, so that a choice
+    takes the same time over three replicas and over hundreds.
+    """
 
     def __init__(self, replicas: int) -> None:
         self._replicas = replicas
-        self._turn = 0
+        self._counts = [0] * replicas
+        self._levels = [(1 << replicas) - 1]
+        self._lowest = self._turn = 0
 
-    def choose(self, request: int, outstanding: Callable[[int], int]) -> int:  # noqa: ARG002
-        order = range(self._turn, self._turn + self._replicas)
-        chosen = min((at % self._replicas for at in order), key=outstanding)
-        self._turn = chosen + 1
+    def choose(self, request: int) -> int:  # noqa: ARG002
+        fewest = self._levels[self._lowest]
+        following = fewest >> self._turn << self._turn or fewest
+        chosen = (following & -following).bit_length() - 1
+        self._move(chosen, 1)
+        if not self._levels[self._lowest]:
+            self._lowest += 1
+        self._turn = (chosen + 1) % self._replicas
         return chosen
 
     def ended(self, replica: int) -> None:
-        """Keep no books of its own: the replicas' count."""
+        """Count a request less."""
+        self._move(replica, -1)
+        self._lowest = min(self._lowest, self._counts[replica])
+
+    def _move(self, replica: int, by: int) -> None:
+        count, bit = self._counts[replica], 1 << replica
+        self._counts[replica] = count + by
+        self._levels[count] ^= bit
+        if count + by == len(self._levels):
+            self._levels.append(0)
+        self._levels[count + by] |= bit
 
 
 class ConnectionRandom:
@@ -59,7 +79,7 @@ class ConnectionRandom:
         self._draws = Draws(seed, "route", "connections")
         self._idle: list[int] = []
 
-    def choose(self, request: int, outstanding: Callable[[int], int]) -> int:  # noqa: ARG002
+    def choose(self, request: int) -> int:  # noqa: ARG002
         return self._idle.pop() if self._idle else int(self._draws.integers(0, self._replicas, 1)[0])
 
     def ended(self, replica: int) -> None:

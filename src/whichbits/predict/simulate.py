@@ -80,33 +80,32 @@ def play(
         for pool in pools or new_pools(fleet, work)
     ]
     router = ROUTERS[fleet.balance](work, fleet.replicas, fleet.seed)
-    stage = _Stage(answers, client_for(work, concurrency), router, replicas, server.pace.token_out)
+    stage = Stage(answers, client_for(work, concurrency), router, replicas, server.pace.token_out)
     stage.play()
     out = server.pace.token_out
     return Played(
         work=work,
         scheduled_s=stage.client.scheduled_s,
-        sent_s=stage.sent_s,
+        sent_s=answers.sent_s,
         first_s=array("d", (first + out for first in answers.first_s)),
         last_s=array("d", (last + out for last in answers.last_s)),
         cached_tokens=answers.cached_tokens,
-        replica=stage.chosen,
+        replica=answers.replica,
         preemptions=sum(replica.preemptions for replica in replicas),
         answers=answers,
         stretches=[replica.stretches for replica in replicas],
     )
 
 
-class _Stage:
+class Stage:
     """The event loop: what happens first, a send, an arrival at an engine, or the end of a replica's stretch."""
 
     def __init__(
         self, answers: Answers, client: Client, router: Router, replicas: Sequence[Replica], out: float
     ) -> None:
         self.client = client
-        self.sent_s = array("d", [0.0]) * len(answers.last_s)
-        self.chosen = array("i", [0]) * len(answers.last_s)
-        self._last_s, self._out, self._router, self._replicas = answers.last_s, out, router, replicas
+        self._sent_s, self._chosen, self._last_s = answers.sent_s, answers.replica, answers.last_s
+        self._out, self._router, self._replicas = out, router, replicas
         self._sends: list[Send] = client.opening()
         self._arrivals: list[Send] = []
         # When each replica's stretch ends. An entry whose time is not the replica's any more is passed over.
@@ -134,7 +133,7 @@ class _Stage:
         return ends[0][0] if ends else inf
 
     def _arrive(self, now: float, request: int) -> None:
-        at = self.chosen[request]
+        at = self._chosen[request]
         replica = self._replicas[at]
         before = replica.until
         replica.arrive(request, now)
@@ -142,22 +141,25 @@ class _Stage:
             heappush(self._ends, (replica.until, at))
 
     def _send(self, now: float, request: int) -> None:
+        following = self.client.following(request)
+        if following is not None:
+            heappush(self._sends, following)
         if isinstance(self.client, CappedLoop) and not self.client.may_leave(request):
             return
         self._leave(now, request)
 
     def _leave(self, now: float, request: int) -> None:
         replicas = self._replicas
-        at = self._router.choose(request, lambda which: replicas[which].outstanding)
-        self.chosen[request] = at
-        self.sent_s[request] = now
+        at = self._router.choose(request)
+        self._chosen[request] = at
+        self._sent_s[request] = now
         heappush(self._arrivals, (replicas[at].take_in(now), request))
 
     def _step(self, at: int) -> None:
         replica = self._replicas[at]
         for request in replica.step():
             self._router.ended(at)
-            following = self.client.ended(self._last_s[request] + self._out)
+            following = self.client.ended(self._last_s[request] + self._out, request)
             if following is not None:
                 self._leave(*following)
         if self._only is None and replica.until < inf:

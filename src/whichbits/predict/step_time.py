@@ -49,7 +49,7 @@ def pace_of(deployment: Deployment, constants: Constants) -> Pace:
     host = constants["host.slowness"] * _US
     return Pace(
         decode=(scale * (steps.body(padded) + head)).tolist(),
-        mixed=(prefill * steps.body(tokens)).tolist(),
+        mixed=(prefill * steps.mixed(tokens)).tolist(),
         head=(scale * head).tolist(),
         per_kv_token=scale * steps.per_kv_token,
         per_attended_pair=prefill * steps.per_attended_pair,
@@ -89,11 +89,21 @@ class _Steps:
         """Return the time of all layers and of the host for a step of ``tokens``."""
         products = sum((self._product(matrix, tokens) for matrix in _matrices(self._it)), np.zeros_like(tokens))
         on_gpu: Floats = products + self._small_kernels(tokens) + self._all_reduce(tokens)
-        if not self._it.eager:
-            return on_gpu + self._host_step()
-        launches = self._it.checkpoint.layers * self._constants["layer.eager_us"] * self._host
-        waiting: Floats = (on_gpu**_LAUNCH_OVERLAP + launches**_LAUNCH_OVERLAP) ** (1 / _LAUNCH_OVERLAP)
-        return waiting + self._host_step()
+        if self._it.eager:
+            on_gpu = self._launched(on_gpu, "layer.eager_us")
+        return on_gpu + self._host_step()
+
+    def mixed(self, tokens: Floats) -> Floats:
+        """Return ``body`` of steps that carry a prefill: since V1 their graphs are in pieces around each attention."""
+        if self._it.eager or self._it.version.generation == "v0":
+            return self.body(tokens)
+        return self._launched(self.body(tokens), "layer.pieces_us")
+
+    def _launched(self, seconds: Floats, a_layer: str) -> Floats:
+        """Return how long it takes if the host launches every layer by itself while the GPU works."""
+        launches = self._it.checkpoint.layers * self._constants[a_layer] * self._host
+        waiting: Floats = (seconds**_LAUNCH_OVERLAP + launches**_LAUNCH_OVERLAP) ** (1 / _LAUNCH_OVERLAP)
+        return waiting
 
     def head(self, sampled: Floats) -> Floats:
         """Return the time of the last projection, the sampler and the host's part for each request."""
@@ -110,11 +120,14 @@ class _Steps:
         table = f"kernel.{family}.{self._it.architecture}"
         read = matrix.stored_bytes / (self._bandwidth * self._memory * self._constants[f"{table}.memory"])
         peak = self._peak("16" if kernel is None else kernel.operands)
+        unpack = self._constants.get(f"{table}.unpack", 0.0)
+        read = max(read, matrix.stored_bytes / (unpack * peak)) if unpack else read
         multiply = 2 * matrix.parameters * tokens / (peak * self._constants[f"{table}.math"] * self._power)
         quantise = np.zeros_like(tokens)
         if kernel is not None and kernel.operands != "16":
             moved = 3 * matrix.inputs * tokens / (self._bandwidth * self._constants["layer.small_memory"])
-            quantise = self._constants["layer.quantise_us"] * _US + moved
+            alone = "layer.quantise_us" if self._it.eager else "layer.fused_quantise_us"
+            quantise = self._constants[alone] * _US + moved
         overlapped = (read**_OVERLAP + multiply**_OVERLAP) ** (1 / _OVERLAP)
         filled = 1.0 if kernel is not None else min(1.0, 0.5 + 0.5 * read / (self._constants["gemm.ramp_us"] * _US))
         seconds: Floats = matrix.count * (filled * self._fixed + overlapped + quantise)

@@ -14,6 +14,7 @@ from pydantic import (
 )
 
 from whichbits.study.arm import Arm, ArmDefaults
+from whichbits.study.fleet import FleetPlan
 from whichbits.study.prediction import Names, parse_prediction
 from whichbits.study.request import RequestForm
 from whichbits.study.strict import Strict
@@ -178,6 +179,8 @@ class Study(Strict):
     engine_version: str | None = Field(
         default=None, description="The engine's version that `whichbits predict` supposes; the newest known by default."
     )
+
+    plan: FleetPlan | None = Field(default=None, description="GPUs, prices and a day's traffic, for `whichbits plan`.")
 
     @field_validator("loads")
     @classmethod

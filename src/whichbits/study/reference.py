@@ -28,6 +28,9 @@ _HEADINGS = {
     "ProfileWindow": "profile",
     "Slo": "slo",
     "Limits": "limits",
+    "FleetPlan": "plan",
+    "OfferedGpu": "An entry of gpus",
+    "Day": "day",
 }
 _BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
 

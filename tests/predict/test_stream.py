@@ -1,0 +1,78 @@
+"""A day that forgets its requests, against the same requests kept; tallies against sorting."""
+
+import numpy as np
+import pytest
+
+from tests.predict.paces import simple_pace
+from whichbits.predict.routers import LeastOutstanding
+from whichbits.predict.scheduler import Limits
+from whichbits.predict.simulate import Fleet, Server, play
+from whichbits.predict.stream import STREAM_ROUTERS, Arrival, play_day
+from whichbits.predict.tally import Tally
+from whichbits.predict.workload import Workload
+from whichbits.traffic.draws import Draws
+
+SERVER = Server(simple_pace(), Limits(256, 16, schedules_ahead=True), 2000)
+
+
+def arrivals(count: int, rate: float) -> list[Arrival]:
+    draws = Draws(0, "stream")
+    times = np.cumsum(draws.exponential(count) / rate).tolist()
+    sizes = (draws.integers(1, high, count).tolist() for high in (80, 40))
+    return list(zip(times, *sizes, strict=True))
+
+
+@pytest.mark.parametrize("balance", STREAM_ROUTERS)
+def test_a_forgetful_day_waits_as_long_as_one_that_remembers(balance: str) -> None:
+    asked = arrivals(600, 60.0)
+    fleet = Fleet(SERVER, 3, balance)
+    day = play_day(fleet, iter(asked))
+    times, prompts, outputs = (list(column) for column in zip(*asked, strict=True))
+    work = Workload(range(600), prompts, outputs, [-1] * 600, 0, times)
+    played = play(fleet, work, None)
+    ttft = (np.array(played.first_s) - np.array(times)) * 1e3
+    e2e = (np.array(played.last_s) - np.array(times)) * 1e3
+    for tally, waited in ((day.ttft_ms, ttft), (day.e2e_ms, e2e)):
+        assert tally.total == 600
+        for percent in (1, 50, 99):
+            kept = np.percentile(waited, percent, method="inverted_cdf")
+            assert tally.percentile(percent) == pytest.approx(kept, rel=0.006)
+    assert day.output_tokens == sum(outputs)
+    assert day.tpot_ms.total == sum(output > 1 for output in outputs)
+
+
+def test_slots_are_as_many_as_requests_in_flight_however_long_the_day() -> None:
+    most = [play_day(Fleet(SERVER, 3), iter(arrivals(count, 40.0))).most_in_flight for count in (500, 5000)]
+    assert most[1] < 2 * most[0]
+
+
+def test_a_fleet_that_takes_turns_may_be_played_in_parts() -> None:
+    asked = arrivals(400, 60.0)
+    whole = play_day(Fleet(SERVER, 4), iter(asked))
+    parts = [play_day(Fleet(SERVER, 2), iter(asked[at::2])) for at in range(2)]
+    parts[0].merge(parts[1])
+    assert parts[0].ttft_ms == whole.ttft_ms
+    assert parts[0].output_tokens == whole.output_tokens
+
+
+def test_a_tally_of_nothing_knows_nothing_and_takes_any_time() -> None:
+    tally = Tally()
+    assert tally.percentile(50) is None
+    for ms in (0.0, 1e12):
+        tally.add(ms)
+    assert tally.total == 2
+
+
+def test_the_fewest_outstanding_are_found_in_turn() -> None:
+    """Against looking at every replica, over a thousand sends and ends in no order."""
+    router, counts, turn = LeastOutstanding(7), [0] * 7, 0
+    draws = Draws(0, "least")
+    for sends, ends in zip(draws.integers(0, 2, 1000).tolist(), draws.integers(0, 7, 1000).tolist(), strict=True):
+        if sends:
+            wanted = min(((turn + step) % 7 for step in range(7)), key=lambda at: counts[at])
+            assert router.choose(0) == wanted
+            counts[wanted] += 1
+            turn = (wanted + 1) % 7
+        elif counts[ends]:
+            counts[ends] -= 1
+            router.ended(ends)
