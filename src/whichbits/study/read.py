@@ -110,7 +110,8 @@ def _mappings(root: yaml.Node) -> list[yaml.MappingNode]:
 
 
 def _complaint(detail: ErrorDetails, root: yaml.Node) -> str:
-    location = detail["loc"]
+    # A tag that only tells two ways of writing apart is no place in the file.
+    location = tuple(part for part in detail["loc"] if not str(part).startswith("#"))
     where = ".".join(str(part) for part in location) or "the study"
     message = detail["msg"].removeprefix("Value error, ")
     if detail["type"] == "extra_forbidden":
