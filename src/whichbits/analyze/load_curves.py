@@ -101,7 +101,7 @@ def why_unusable(cell: CellSummary) -> str | None:
 
 
 def value_of(cell: CellSummary, metric: Metric) -> float | None:
-    """Return the metric at its address in summary.json; a cost depends on prices and stands in no cell."""
+    """Return the metric at its address in summary.json."""
     holder, _, percentile = metric.partition(".")
     found = getattr(cell, holder, None)
     value: float | None = getattr(found, percentile) if percentile else found

@@ -11,6 +11,7 @@ from whichbits.analyze.arms import arm_summary
 from whichbits.analyze.books import Difference, differences, pages
 from whichbits.analyze.cell_noise import intervals, replicates
 from whichbits.analyze.cells import cell_summary
+from whichbits.analyze.cost import at_their_cost, priced, prices
 from whichbits.analyze.counted import CellCounts, counted
 from whichbits.analyze.crossover import crossovers, crossovers_by_capacity
 from whichbits.analyze.findings import Observed, findings
@@ -44,6 +45,7 @@ def summarize(run: Run) -> Summary:
     arms = tuple(run.manifest.arms) or tuple(dict.fromkeys(cell.arm for cell in cells))
     predicted = run.manifest.source == "predicted"
     compared = (predicted_crossovers if predicted else crossovers)(cells, arms, resampled)
+    capacities = at_their_cost(slo_capacities(cells, arms), cells)
     by_capacity = crossovers_by_capacity(cells, arms, resampled)
     return Summary(
         schema_version=SUMMARY_VERSION,
@@ -55,10 +57,10 @@ def summarize(run: Run) -> Summary:
         arms={name: _with_capacity(arm, cells, run.manifest) for name, arm in described.items()},
         cells=cells,
         crossovers=compared,
-        findings=findings(Observed(run.manifest, cells, compared, by_capacity, _differences(run, counts))),
+        findings=findings(Observed(run.manifest, cells, compared, by_capacity, _differences(run, counts), capacities)),
         recommendation=recommendations(cells, arms, compared),
         crossovers_by_capacity=by_capacity,
-        slo_capacities=slo_capacities(cells, arms),
+        slo_capacities=capacities,
     )
 
 
@@ -72,7 +74,8 @@ def _cells(
 ) -> tuple[CellSummary, ...]:
     cache = PlannedCache(run.manifest)
     plain = (_cell(run, cell, counts.get(cell.cell, {}), slo, cache) for cell in run.cells)
-    return tuple(replace(cell, intervals=intervals(cell, resampled[cell.cell])) for cell in plain)
+    known = (replace(cell, intervals=intervals(cell, resampled[cell.cell])) for cell in plain)
+    return tuple(priced(cell, prices(run.manifest.study)) for cell in known)
 
 
 def _cell(run: Run, cell: Cell, counts: CellCounts, slo: Slo | None, cache: PlannedCache) -> CellSummary:

@@ -151,6 +151,10 @@ class CellSummary:
     itl_modes: ItlModes | None = None
     prefill_steps: PrefillSteps | None = None
     roofline: Roofline | None = None
+    block: int | None = None
+    """The step of a search that the cell belongs to; cells of one block met the same server starts."""
+    cost_per_million_tokens: float | None = None
+    """Of output tokens, at the arm's price per hour; None without a price."""
 
 
 @dataclass(frozen=True)
@@ -259,6 +263,8 @@ class SloCapacity:
     high: float | None
     beyond: bool
     """True if the highest load measured still holds: ``load`` is that load, and more may be possible."""
+    cost_per_million_tokens: float | None = None
+    """What a million output tokens cost at ``load``; None without a price."""
 
 
 @dataclass(frozen=True)

@@ -120,7 +120,8 @@ class Study(Strict):
     loads: Loads = Field(description="The points of the sweep, or `auto`: the study finds them itself.")
     cell: CellSize = Field(default=CellSize(), description="How many requests each arm gets at each load.")
     repeats: Repeats = Field(
-        default=1, description="How often each arm meets each load; `auto`: until the answer is as narrow as `precision`."
+        default=1,
+        description="How often each arm meets each load; `auto`: until the answer is as narrow as `precision`.",
     )
     budget: Seconds = Field(
         default=1200.0, description="Longest time of what is `auto`, server starts included: seconds, `20min` or `1h`."

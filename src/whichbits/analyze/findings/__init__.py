@@ -6,6 +6,7 @@ from whichbits.analyze.findings.cache import not_cold, unexpected_hits, unknown_
 from whichbits.analyze.findings.client import busy_machine, client_limits
 from whichbits.analyze.findings.crossings import alignments, crossings, service_levels, tails, without_interval
 from whichbits.analyze.findings.observed import Check, Observed
+from whichbits.analyze.findings.search import bought, drifted
 from whichbits.analyze.findings.work import failures, thin_tails, unequal_work, unfinished
 from whichbits.analyze.summary import Finding
 
@@ -25,10 +26,12 @@ CHECKS: tuple[Check, ...] = (
     client_limits,
     busy_machine,
     idle_activation_quantization,
+    drifted,
     crossings,
     tails,
     alignments,
     service_levels,
+    bought,
     thin_tails,
     without_interval,
     unknown_cache,

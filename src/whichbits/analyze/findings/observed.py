@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from whichbits.analyze.books import Difference
-from whichbits.analyze.summary import CellSummary, Crossover, Finding
+from whichbits.analyze.summary import CellSummary, Crossover, Finding, SloCapacity
 from whichbits.record.schema import Manifest
 
 
@@ -19,6 +19,7 @@ class Observed:
     crossovers_by_capacity: Sequence[Crossover] = ()
     differences: Mapping[int, Sequence[Difference]] = field(default_factory=dict)
     """By cell."""
+    slo_capacities: Sequence[SloCapacity] = ()
 
     @property
     def done(self) -> list[CellSummary]:
