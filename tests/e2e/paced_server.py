@@ -1,6 +1,6 @@
 """A paced fake engine with the embedded one's face; ``paced_server.py PORT OPTIONS``, OPTIONS as JSON.
 
-Options, beside ``token_ms``: ``dies`` or ``hangs`` while loading; ``mute`` never answers a completion. Counted from
+Options, beside ``token_ms`` and ``stream_ms``, which every other answer in flight adds to a token: ``dies`` or ``hangs`` while loading; ``mute`` never answers a completion. Counted from
 the server's first request: ``stalls_at`` waits there until the file ``gate`` exists, ``dies_at`` ends the process
 in mid-answer, ``refuses_at`` answers 500 from there on.
 """
@@ -22,6 +22,7 @@ class PacedServer:
 
     options: dict[str, Any]
     requests: int = 0
+    in_flight: int = 0
     counters: dict[str, int] = field(
         default_factory=lambda: {"prompt_tokens": 0, "generation_tokens": 0, "request_success": 0}
     )
@@ -45,14 +46,18 @@ class PacedServer:
             return web.json_response({"error": {"message": "out of patience"}}, status=500)
         while self._stalls():  # noqa: ASYNC110 - a file has no event
             await asyncio.sleep(0.01)
-        return await self._stream(http, prompt_tokens=len(request["prompt"]), output_tokens=request["max_tokens"])
+        self.in_flight += 1
+        try:
+            return await self._stream(http, prompt_tokens=len(request["prompt"]), output_tokens=request["max_tokens"])
+        finally:
+            self.in_flight -= 1
 
     async def _stream(self, http: web.Request, prompt_tokens: int, output_tokens: int) -> web.StreamResponse:
         answer = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await answer.prepare(http)
         self.counters["prompt_tokens"] += prompt_tokens
         for token in range(1, output_tokens + 1):
-            await asyncio.sleep(self.options.get("token_ms", 5) / 1000)
+            await asyncio.sleep(self._token_ms() / 1000)
             self.counters["generation_tokens"] += 1
             finish = "length" if token == output_tokens else None
             usage = {"prompt_tokens": prompt_tokens, "completion_tokens": token}
@@ -64,6 +69,9 @@ class PacedServer:
         self.counters["request_success"] += 1
         await answer.write(_event("[DONE]"))
         return answer
+
+    def _token_ms(self) -> float:
+        return float(self.options.get("token_ms", 5) + self.options.get("stream_ms", 0) * (self.in_flight - 1))
 
     def _stalls(self) -> bool:
         return self.options.get("mute", False) or (

@@ -56,7 +56,7 @@ def drifts(cells: Sequence[CellSummary], started_ns: Mapping[int, int]) -> Itera
     text = (
         f"Equal work grew {'slower' if found.change > 0 else 'faster'} while the study ran: median TPOT changed by "
         f"{np.expm1(found.change):+.1%} ({np.expm1(found.low):+.1%} to {np.expm1(found.high):+.1%}) over "
-        f"{found.hours * 60:.0f} minutes, within arms and loads. Arms take turns, so that most of it cancels between them."
+        f"{found.hours * 60:.0f} minutes, within arms and loads. Arms take turns, so most of it cancels between them."
     )
     by_arm = {arm: drift(cells, started_ns, arm) for arm in dict.fromkeys(cell.arm for cell in cells)}
     told = [f"{arm}: {np.expm1(own.change):+.1%} in {own.cells} cells" for arm, own in by_arm.items() if own]

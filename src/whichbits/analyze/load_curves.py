@@ -49,6 +49,7 @@ HEADLINES: tuple[Metric, ...] = (
     "ttft_ms.p50",
     "output_tokens_per_s",
     "goodput_requests_per_s",
+    "cost_per_million_tokens",
 )
 """The metrics for which an answer is given; the others are compared, too."""
 

@@ -27,7 +27,7 @@ from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import stop_on_signals
 from whichbits.errors import BadInput, ServerNotReady, WhichbitsError
 from whichbits.record.run import Run
-from whichbits.record.schema import SCHEMA_VERSION, Manifest
+from whichbits.record.schema import SCHEMA_VERSION, Manifest, SearchRecord
 from whichbits.record.writer import RunWriter
 from whichbits.report.error import print_error
 from whichbits.report.live import listener
@@ -71,6 +71,8 @@ def run(
     task = read_task(study, resume)
     if dry_run:
         show_plan(task.study, task.visits, Console(stderr=json))
+        if task.study.searches:
+            _say(f"This is the first sweep; what follows is decided then, within {task.study.budget:g} s in all.")
         return 0
     if task.folder is not None and not task.visits:
         _say(f"Nothing is left to do: every cell of {task.folder} is done.")
@@ -103,7 +105,8 @@ def _prepare(arms: Sequence[Arm], listen: Progress) -> None:
 
 async def _conduct(stage: Stage, left: Sequence[Visit]) -> Ended:
     try:
-        return Ended(failures=tuple(await conduct(stage, left, study_seconds(stage.study, left))))
+        about_s = None if stage.study.searches else study_seconds(stage.study, left)
+        return Ended(failures=tuple(await conduct(stage, left, about_s)))
     except WhichbitsError as error:
         return Ended(error=error)
 
@@ -131,7 +134,8 @@ def origin_ns(manifest: Manifest) -> int:
 def _writer(task: Task, output: Path | None) -> RunWriter:
     if task.folder is not None:
         writer = RunWriter.reopen(task.folder)
-        writer.note(f"resumed {_now()} with {sum(len(visit.cells) for visit in task.visits)} cells left")
+        left = sum(len(visit.cells) for visit in task.visits)
+        writer.note(f"resumed {_now()}" + ("" if task.study.searches else f" with {left} cells left"))
         return writer
     parent = output or Path(task.study.output)
     try:
@@ -155,7 +159,8 @@ def _manifest(study: Study) -> Manifest:
         origin_unix_ns=time.time_ns(),
         host=host_facts(),
         tools=tool_versions(),
-        cells=tuple(cell for visit in visits(study) for cell in visit.cells),
+        cells=() if study.searches else tuple(cell for visit in visits(study) for cell in visit.cells),
+        search=SearchRecord() if study.searches else None,
     )
 
 

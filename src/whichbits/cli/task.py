@@ -19,7 +19,10 @@ from whichbits.study.read import quickstart, read_study
 
 @dataclass(frozen=True)
 class Task:
-    """A study, what of it is left to do, and the run to go on with, if there is one."""
+    """A study, what of it is left to do, and the run to go on with, if there is one.
+
+    Of a study that decides its cells while it runs, ``visits`` are its first sweep: what the arms are known by.
+    """
 
     study: Study
     visits: tuple[Visit, ...]
@@ -62,6 +65,9 @@ def _anew(study: Study) -> Task:
 def _rest_of(folder: Path) -> Task:
     manifest = Run.load(folder).manifest
     study = with_secrets(_recorded_study(folder, manifest), os.environ)
+    if study.searches:
+        ended = manifest.search is not None and manifest.search.ended is not None
+        return Task(study, () if ended else visits(study), folder)
     done = {cell.cell for cell in manifest.cells if cell.state == "done"}
     return Task(study, pending(visits(study), done), folder)
 

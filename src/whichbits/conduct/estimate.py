@@ -51,6 +51,11 @@ def study_seconds(study: Study, planned: Sequence[Visit]) -> float:
     return starts + sum(cell.seconds for cell in planned_cells(study, planned))
 
 
+def cell_seconds(study: Study, arm: str, load: Load) -> float:
+    """Return the estimated seconds of one cell."""
+    return _planned_cell(study, arm, load, 0).seconds
+
+
 def _planned_cell(study: Study, arm: str, load: Load, repeat: int) -> PlannedCell:
     requests = plan_cell(study, load, repeat)
     prompt = sum(len(request.prompt) for request in requests)

@@ -83,6 +83,14 @@ class Notice:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A search decided ``cells`` that were not planned before, or says what they bought."""
+
+    text: str
+    cells: tuple[Cell, ...] = ()
+
+
 Event = (
     StudyStarted
     | ArmStarting
@@ -93,6 +101,7 @@ Event = (
     | CellFinished
     | StudyFinished
     | Notice
+    | Decision
 )
 
 

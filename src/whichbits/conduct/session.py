@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 
 from whichbits.conduct.cell import measure
+from whichbits.conduct.course import course
 from whichbits.conduct.events import (
     ArmReady,
     ArmStarting,
@@ -23,18 +24,18 @@ from whichbits.record.writer import RunWriter
 from whichbits.serve.arm import RunningArm, serve_arm
 
 
-async def conduct(stage: Stage, visits: Sequence[Visit], estimate_s: float | None) -> list[ServerNotReady]:
-    """Make all ``visits``; return the arms' servers that failed, each with its reason.
+async def conduct(stage: Stage, planned: Sequence[Visit], estimate_s: float | None) -> list[ServerNotReady]:
+    """Make the ``planned`` visits, or those that the study's search decides; return servers that failed, with reasons.
 
     An arm that does not start or dies costs its own cells only: the others go on. An arm that is not what it
     claims ends the study (ArmMismatch). When ``stage.stop`` is set, what is finished is kept and the rest is left.
     """
-    cells = tuple(cell for visit in visits for cell in visit.cells)
+    cells = () if stage.study.searches else tuple(cell for visit in planned for cell in visit.cells)
     stage.listen(StudyStarted(cells, tuple(stage.study.arms), estimate_s))
     failures: list[ServerNotReady] = []
     interrupted = False
     try:
-        for visit in visits:
+        for visit in course(stage, planned):
             await _visit(stage, visit, failures)
     except Stopped:
         interrupted = True
@@ -51,13 +52,23 @@ async def _visit(stage: Stage, visit: Visit, failures: list[ServerNotReady]) -> 
         for arm in visit.arms:
             with _given_up_if_not_ready(stage, visit, arm, failures):
                 running[arm] = await _serve(stage, arm, servers)
-        for cell in visit.cells:
-            if cell.arm in running:
-                with _given_up_if_not_ready(stage, visit, cell.arm, failures) as attempt:
-                    async with _told_by_the_log(running[cell.arm]):
-                        await measure(stage, cell, running[cell.arm])
-                if attempt.failed:
-                    del running[cell.arm]
+        cells = visit.cells
+        while cells:
+            await _measure_all(stage, replace(visit, cells=cells), running, failures)
+            cells = visit.more() if visit.more is not None else ()
+
+
+async def _measure_all(
+    stage: Stage, visit: Visit, running: dict[str, RunningArm], failures: list[ServerNotReady]
+) -> None:
+    """Drive the visit's cells of the arms that run; those that fail meanwhile no longer do."""
+    for cell in visit.cells:
+        if cell.arm in running:
+            with _given_up_if_not_ready(stage, visit, cell.arm, failures) as attempt:
+                async with _told_by_the_log(running[cell.arm]):
+                    await measure(stage, cell, running[cell.arm])
+            if attempt.failed:
+                del running[cell.arm]
 
 
 @dataclass

@@ -16,6 +16,7 @@ from whichbits.conduct.events import (
     CellFinished,
     CellProgress,
     CellStarted,
+    Decision,
     Event,
     Notice,
     Progress,
@@ -143,7 +144,7 @@ def event_line(event: Event, left_s: float | None) -> str:  # noqa: PLR0911 - a 
             return _finished_line(event, left_s)
         case StudyFinished():
             return "interrupted; what finished is kept" if event.interrupted else "done"
-        case Notice():
+        case Notice() | Decision():
             return plain(event.text)
 
 

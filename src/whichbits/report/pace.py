@@ -8,6 +8,7 @@ from whichbits.conduct.events import (
     CellFinished,
     CellProgress,
     CellStarted,
+    Decision,
     Event,
     StudyStarted,
 )
@@ -37,6 +38,8 @@ class Pace:
         match event:
             case StudyStarted():
                 self.cells, self.arms, self.estimate_s = event.cells, event.arms, event.estimate_s
+            case Decision():
+                self.cells += event.cells
             case ArmStarting():
                 self._arm_since = now
             case CellStarted():

@@ -136,8 +136,8 @@ class Study(Strict):
     )
     arms_together: Together = Field(
         default=False,
-        description="All arms are up at once, and each load meets them next to each other; `sleep`: on one GPU, all but "
-        "one asleep (vLLM).",
+        description="All arms are up at once, and each load meets them next to each other; `sleep`: all but one "
+        "asleep, so that one GPU holds them (vLLM).",
     )
     seed: int = Field(default=0, ge=0, description="Prompts, lengths and arrivals all follow from it.")
     token_ids: tuple[int, int] = Field(

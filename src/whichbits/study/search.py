@@ -3,8 +3,17 @@
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, PositiveFloat, PositiveInt, Tag, WithJsonSchema
-from pydantic import model_validator
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    Tag,
+    WithJsonSchema,
+    model_validator,
+)
 
 from whichbits.study.strict import Strict
 
