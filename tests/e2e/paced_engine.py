@@ -31,6 +31,7 @@ class PacedEngine:
 
     health_path = "/health"
     cache_reset_path = "/reset_prefix_cache"
+    sleep_option = "sleeps"
 
     def prepare(self, arm: Arm) -> Prepared:
         if arm.model == "missing":

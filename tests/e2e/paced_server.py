@@ -1,8 +1,10 @@
 """A paced fake engine with the embedded one's face; ``paced_server.py PORT OPTIONS``, OPTIONS as JSON.
 
-Options, beside ``token_ms`` and ``stream_ms``, which every other answer in flight adds to a token: ``dies`` or ``hangs`` while loading; ``mute`` never answers a completion. Counted from
-the server's first request: ``stalls_at`` waits there until the file ``gate`` exists, ``dies_at`` ends the process
-in mid-answer, ``refuses_at`` answers 500 from there on.
+Options, beside ``token_ms``, and ``stream_ms``, which every other answer in flight adds to a token: ``dies`` or
+``hangs`` while loading; ``mute`` never answers a completion; ``sleeps`` has /sleep and /wake_up, as vLLM's
+--enable-sleep-mode gives, and ``sleepless`` lacks them even so. Counted from the server's first request: ``stalls_at``
+waits there until the file ``gate`` exists, ``dies_at`` ends the process in mid-answer, ``refuses_at`` answers 500 from
+there on.
 """
 
 import asyncio
@@ -23,6 +25,7 @@ class PacedServer:
     options: dict[str, Any]
     requests: int = 0
     in_flight: int = 0
+    sleeping: bool = False
     counters: dict[str, int] = field(
         default_factory=lambda: {"prompt_tokens": 0, "generation_tokens": 0, "request_success": 0}
     )
@@ -39,7 +42,24 @@ class PacedServer:
     async def reset_prefix_cache(self, _: web.Request) -> web.Response:
         return web.json_response({"success": True})
 
+    async def sleep(self, _: web.Request) -> web.Response:
+        if not self.options.get("sleeps") or self.options.get("sleepless"):
+            return web.Response(status=404)
+        self.sleeping = True
+        print("asleep", flush=True)
+        return web.Response()
+
+    async def wake_up(self, _: web.Request) -> web.Response:
+        self.sleeping = False
+        print("awake", flush=True)
+        return web.Response()
+
+    async def is_sleeping(self, _: web.Request) -> web.Response:
+        return web.json_response({"is_sleeping": self.sleeping})
+
     async def completions(self, http: web.Request) -> web.StreamResponse:
+        if self.sleeping:
+            return web.json_response({"error": {"message": "asleep"}}, status=500)
         request = await http.json()
         self.requests += 1
         if self._reached("refuses_at"):
@@ -96,6 +116,9 @@ def main(port: str, options: str) -> None:
     application.router.add_get("/metrics", server.metrics)
     application.router.add_get("/v1/models", server.models)
     application.router.add_post("/reset_prefix_cache", server.reset_prefix_cache)
+    application.router.add_get("/is_sleeping", server.is_sleeping)
+    application.router.add_post("/sleep", server.sleep)
+    application.router.add_post("/wake_up", server.wake_up)
     application.router.add_post("/v1/completions", server.completions)
     web.run_app(
         application,

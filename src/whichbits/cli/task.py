@@ -12,6 +12,7 @@ from whichbits.errors import BadInput
 from whichbits.record.run import Run
 from whichbits.record.schema import Manifest
 from whichbits.serve.engine import engine
+from whichbits.serve.sleep import refuse_sleepless
 from whichbits.study.arm import Arm
 from whichbits.study.model import Study
 from whichbits.study.read import quickstart, read_study
@@ -45,6 +46,9 @@ def read_task(study: Path | None, resume: Path | None) -> Task:
     task = _named_task(study, resume)
     for arm in task.arms:
         engine(arm.engine)
+    if task.study.arms_together == "sleep":
+        for name, arm in task.study.arms.items():
+            refuse_sleepless(name, arm)
     return task
 
 

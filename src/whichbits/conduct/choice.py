@@ -4,6 +4,7 @@ Pure functions of what has been met. Of all steps that can be afforded, the one 
 of its question for its time.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,18 +13,22 @@ from itertools import combinations
 import numpy as np
 
 from whichbits.analyze.bands import Bands, bands
-from whichbits.analyze.load_curves import METRICS, AxisUnit
+from whichbits.analyze.load_curves import METRICS, AxisUnit, why_unusable
 from whichbits.analyze.pairing import Compared, Resampled, same_load
 from whichbits.analyze.saturation import over_saturated_from
 from whichbits.analyze.slo import slo_bracket
 from whichbits.analyze.summary import CellSummary, Metric
 from whichbits.conduct.search import Economy, May, Reason, Step, after_sweep
 
+TRIES = 2
+"""Cells of the sweep that the client limited, or in which requests failed, are measured once more."""
+
 SWEEP = "coarse sweep"
 BUDGET_SPENT = "the budget is spent"
 APART = 0.05
 """Loads of one visit lie further apart than this, in log load."""
 
+NOTHING_TO_COMPARE = "no load was served well by two arms"
 ANSWERED = "the answer is as narrow as asked"
 
 
@@ -58,8 +63,18 @@ class Situation:
     """Loads that are to be met already before anything is known of them; others must keep away from these."""
 
     def met(self, arm: str) -> set[int]:
-        """Return the loads that the arm met."""
-        return {cell.concurrency for cell in self.cells if cell.arm == arm and cell.concurrency is not None}
+        """Return the loads that the arm met in a cell that may decide, or in as many others as are tried."""
+        mine = [cell for cell in self.cells if cell.arm == arm and cell.concurrency is not None]
+        tries = Counter(cell.concurrency for cell in mine)
+        return {
+            cell.concurrency
+            for cell in mine
+            if cell.concurrency is not None and (why_unusable(cell) is None or tries[cell.concurrency] >= TRIES)
+        }
+
+    def tried(self, arms: Sequence[str], load: int) -> bool:
+        """Return whether one of ``arms`` met the load, be it in a cell that must not decide."""
+        return any(cell.arm in arms and cell.concurrency == load for cell in self.cells)
 
     @property
     def may(self) -> May | None:
@@ -114,17 +129,21 @@ def sweep_choice(situation: Situation) -> Choice | None:
     for load in situation.sweep:
         missing = tuple(arm for arm in situation.arms if load not in situation.met(arm))
         if missing and (end is None or load <= end):
-            return Choice(missing, load, SWEEP)
+            # A cell that must not decide is made up for by all arms: only cells of one repeat are compared.
+            return Choice(situation.arms if situation.tried(missing, load) else missing, load, SWEEP)
     return None
 
 
 def refine(situation: Situation) -> Choice:
     """Return the step after the sweep."""
-    steps = [choice for choice in _open_questions(situation) if choice.load is not None]
+    asked = list(_open_questions(situation))
+    steps = [choice for choice in asked if choice.load is not None]
     affordable = [each for each in steps if situation.takes(each.arms, each.load or 0) <= situation.seconds_left]
     if affordable:
         return max(affordable, key=lambda each: each.closes)
-    return Choice((), None, BUDGET_SPENT if steps else ANSWERED)
+    if steps:
+        return Choice((), None, BUDGET_SPENT)
+    return Choice((), None, ANSWERED if asked else NOTHING_TO_COMPARE)
 
 
 def _open_questions(situation: Situation) -> Iterator[Choice]:

@@ -23,7 +23,7 @@ def standing(situation: Situation) -> dict[str, Known]:
     found: dict[str, Known] = {}
     for pair in combinations(situation.arms, 2):
         for metric in situation.wanted.metrics:
-            found[f"the crossing of {question(pair, metric)}"] = _crossings(situation.compared(pair, metric), pair)
+            found[f"the crossing of {question(pair, metric)}"] = _crossings(situation.compared(pair, metric))
     for arm in situation.arms:
         if situation.wanted.slo:
             bracket = slo_bracket(situation.cells, arm, situation.unit)
@@ -62,7 +62,7 @@ def _words(known: Known) -> str:
     return " and ".join(f"{load_words(low)} to {load_words(high)}" for low, high in known)
 
 
-def _crossings(known: Bands | None, pair: tuple[str, str]) -> Known:
+def _crossings(known: Bands | None) -> Known:
     if known is None:
         return NOTHING
     decision = decide(known, MARGIN)
@@ -70,11 +70,7 @@ def _crossings(known: Bands | None, pair: tuple[str, str]) -> Known:
         return tuple((float(np.exp(zero.low)), float(np.exp(zero.high))) for zero in decision.zeros)
     if decision.verdict == "none":
         return "none, one arm leads at every load met"
-    return (
-        "none, a tie at every load met"
-        if decision.verdict == "tie"
-        else f"too noisy to say between {' and '.join(pair)}"
-    )
+    return "none, a tie at every load met" if decision.verdict == "tie" else "too noisy to say"
 
 
 def _between(bracket: tuple[float | None, float | None]) -> Known:

@@ -65,6 +65,11 @@ class Engine(Protocol):
         """Return the path that empties the prefix cache on POST; None if the engine has none."""
         ...
 
+    @property
+    def sleep_option(self) -> str | None:
+        """Return the option that lets servers be put to sleep by /sleep and /wake_up; None if they cannot."""
+        ...
+
     def prepare(self, arm: Arm) -> Prepared:
         """Find, fetch or convert the arm's checkpoint, for servers to be started and for running ones.
 

@@ -23,6 +23,7 @@ class RunningEngine:
     health_path: str
     cache_reset_path: str | None
     questions: Mapping[str, Mapping[str, Way]]
+    sleep_option: str | None = None
 
     def prepare(self, arm: Arm) -> Prepared:
         """Insist on a target. Raises BadInput."""

@@ -60,6 +60,7 @@ class EmbeddedEngine:
     name = "embedded"
     health_path = "/health"
     cache_reset_path = "/reset_prefix_cache"
+    sleep_option = None
 
     def prepare(self, arm: Arm) -> Prepared:
         """Fetch and rewrite the arm's weights if the cache lacks them; seconds to a minute the first time.

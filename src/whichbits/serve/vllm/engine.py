@@ -26,6 +26,7 @@ class VllmEngine:
     name = "vllm"
     health_path = "/health"
     cache_reset_path = "/reset_prefix_cache"
+    sleep_option = "enable_sleep_mode"
 
     def prepare(self, arm: Arm) -> Prepared:
         """Find the interpreter and the checkpoint; vLLM itself fetches what a hub holds.
