@@ -7,9 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from whichbits.analyze.crossover import cost_per_million_tokens
 from whichbits.analyze.load_curves import curves, load_unit, load_words
 from whichbits.analyze.summary import CellSummary, Finding, SloCapacity
+
+
+def cost_per_million_tokens(price_per_hour: float, tokens_per_s: float) -> float:
+    """Return the price of a million output tokens, in the price's own currency."""
+    return price_per_hour / 3600 / tokens_per_s * 1e6
 
 
 def prices(study: Mapping[str, Any]) -> dict[str, float]:

@@ -10,7 +10,6 @@ from whichbits.analyze.cell_noise import variance
 from whichbits.analyze.load_curves import why_unusable
 from whichbits.analyze.pairing import Resampled
 from whichbits.analyze.summary import CellSummary, Metric
-from whichbits.record.timelines import Floats
 
 FLAT = 0.1
 """Slope of log throughput over log load below which an arm gives no more: twice the load for 7 % more tokens."""
@@ -51,9 +50,10 @@ def _change(
 
 
 def _noise(cells: Sequence[CellSummary], metric: Metric, resampled: Resampled) -> float:
-    known: Floats = np.array([variance(resampled.get(cell.cell, {}).get(metric, np.empty(0))) for cell in cells])
-    open_ = known[~np.isnan(known)]
-    return SPREAD**2 + (float(open_.mean()) if open_.size else 0.0)
+    """Return the variance of ln(metric) in one of the cells: what repeats and what requests leave open."""
+    logs = (resampled.get(cell.cell, {}).get(metric) for cell in cells)
+    known = [value for each in logs if each is not None and not np.isnan(value := variance(each))]
+    return SPREAD**2 + (float(np.mean(known)) if known else 0.0)
 
 
 def _log(cell: CellSummary, metric: Metric) -> float:

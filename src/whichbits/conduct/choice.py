@@ -20,6 +20,8 @@ from whichbits.analyze.slo import slo_bracket
 from whichbits.analyze.summary import CellSummary, Metric
 from whichbits.conduct.search import Economy, May, Reason, Step, after_sweep
 
+AS_LOADS_ALLOW = "as loads allow"
+
 TRIES = 2
 """Cells of the sweep that the client limited, or in which requests failed, are measured once more."""
 
@@ -28,6 +30,7 @@ BUDGET_SPENT = "the budget is spent"
 APART = 0.05
 """Loads of one visit lie further apart than this, in log load."""
 
+STUCK = "no load that the budget affords narrows it further"
 NOTHING_TO_COMPARE = "no load was served well by two arms"
 ANSWERED = "the answer is as narrow as asked"
 
@@ -45,7 +48,7 @@ class Wanted:
 class Situation:
     """What is known: ``cells`` that are done, and the arms that still serve; ``sweep`` are the loads to meet first.
 
-    ``fixed`` if no other loads may be met. ``seconds`` is what a cell of an arm takes at a load, ``start_seconds`` what
+    ``seconds`` is what a cell of an arm takes at a load, ``start_seconds`` what
     it takes to bring the arm up for it, ``seconds_left`` the rest of the budget.
     """
 
@@ -58,7 +61,6 @@ class Situation:
     start_seconds: Callable[[str], float]
     seconds_left: float
     unit: AxisUnit = "concurrency"
-    fixed: bool = False
     chosen: frozenset[int] = frozenset()
     """Loads that are to be met already before anything is known of them; others must keep away from these."""
 
@@ -72,18 +74,19 @@ class Situation:
             if cell.concurrency is not None and (why_unusable(cell) is None or tries[cell.concurrency] >= TRIES)
         }
 
-    def tried(self, arms: Sequence[str], load: int) -> bool:
-        """Return whether one of ``arms`` met the load, be it in a cell that must not decide."""
-        return any(cell.arm in arms and cell.concurrency == load for cell in self.cells)
+    def tried(self, *arms: str) -> set[int]:
+        """Return the loads that one of ``arms`` met, be it in a cell that must not decide."""
+        return {cell.concurrency for cell in self.cells if cell.arm in arms and cell.concurrency is not None}
 
-    @property
-    def may(self) -> May | None:
-        """Return which loads may be met, None if all."""
-        if self.fixed:
-            return lambda load: load in self.sweep
-        if self.chosen:
-            return lambda load: all(abs(np.log(load / other)) > APART for other in self.chosen)
-        return None
+    def may(self, arms: Sequence[str]) -> May:
+        """Return which loads these arms may meet: those that the budget affords, apart from those chosen already."""
+
+        def allowed(load: int) -> bool:
+            if self.takes(arms, load) > self.seconds_left:
+                return False
+            return all(abs(np.log(load / other)) > APART for other in self.chosen)
+
+        return allowed
 
     def takes(self, arms: Sequence[str], load: int) -> float:
         """Return the seconds of one cell of each arm at a load, starts included."""
@@ -130,20 +133,25 @@ def sweep_choice(situation: Situation) -> Choice | None:
         missing = tuple(arm for arm in situation.arms if load not in situation.met(arm))
         if missing and (end is None or load <= end):
             # A cell that must not decide is made up for by all arms: only cells of one repeat are compared.
-            return Choice(situation.arms if situation.tried(missing, load) else missing, load, SWEEP)
+            return Choice(situation.arms if load in situation.tried(*missing) else missing, load, SWEEP)
     return None
 
 
 def refine(situation: Situation) -> Choice:
     """Return the step after the sweep."""
     asked = list(_open_questions(situation))
-    steps = [choice for choice in asked if choice.load is not None]
-    affordable = [each for each in steps if situation.takes(each.arms, each.load or 0) <= situation.seconds_left]
+    affordable = [each for each in asked if each.load is not None and situation.may(each.arms)(each.load)]
     if affordable:
         return max(affordable, key=lambda each: each.closes)
-    if steps:
+    if not asked:
+        return Choice((), None, NOTHING_TO_COMPARE)
+    if any(each.load is not None for each in asked):
         return Choice((), None, BUDGET_SPENT)
-    return Choice((), None, ANSWERED if asked else NOTHING_TO_COMPARE)
+    stuck = [each for each in asked if each.purpose.endswith(AS_LOADS_ALLOW)]
+    if not stuck:
+        return Choice((), None, ANSWERED)
+    affords_any = any(situation.may(each.arms)(load) for each in stuck for load in situation.sweep)
+    return Choice((), None, STUCK if affords_any else BUDGET_SPENT)
 
 
 def _open_questions(situation: Situation) -> Iterator[Choice]:
@@ -151,10 +159,12 @@ def _open_questions(situation: Situation) -> Iterator[Choice]:
         for metric in situation.wanted.metrics:
             known = situation.compared(pair, metric)
             if known is not None:
-                step = after_sweep(known, _economy(situation, pair), situation.may)
-                purpose = f"{_PURPOSES.get(step.reason, step.reason)} {question(pair, metric)}"
+                step = after_sweep(known, _economy(situation, pair), situation.may(pair))
+                purpose = (
+                    f"{_PURPOSES[step.reason]} {question(pair, metric)}" if step.reason in _PURPOSES else step.reason
+                )
                 yield Choice(pair, step.load, purpose, step.closes)
-    if situation.wanted.slo and not situation.fixed:
+    if situation.wanted.slo:
         for arm in situation.arms:
             step = slo_step(slo_bracket(situation.cells, arm, "concurrency"), _economy(situation, (arm,)))
             yield Choice((arm,), step.load, f"narrows the highest load of {arm} that holds the SLO", step.closes)

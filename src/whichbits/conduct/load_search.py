@@ -48,13 +48,13 @@ class LoadSearch:
             yield from self._step(block, cells)
         while (choice := choose(sitting.situation())).load is not None:
             block = sitting.decided.next_block
-            if choice.purpose == SWEEP:
+            if choice.purpose == SWEEP and choice.load not in sitting.situation().tried(*choice.arms):
                 visited = yield from self._sweep(choice)
                 if not visited:
                     choice = Choice((), None, BUDGET_SPENT)
                     break
             else:
-                loads = self._batch(choice)
+                loads = [choice.load] if choice.purpose == SWEEP else self._batch(choice)
                 yield from self._step(block, self._plan(turned(choice.arms, block), loads, block, choice.purpose))
         sitting.end(choice.purpose)
 
@@ -89,12 +89,11 @@ class LoadSearch:
     def _next_of_sweep(self, arm: str) -> tuple[Cell, ...]:
         """Return the arm's next cell of the sweep; none if it bought only waiting beyond where others are."""
         known = self.sitting.situation()
-        load = next((each for each in known.sweep if each not in known.met(arm)), None)
-        others = [other for other in known.arms if other != arm]
-        furthest = max((met for other in others for met in known.met(other)), default=0)
+        load = next((each for each in known.sweep if each not in known.tried(arm)), None)
+        furthest = max(known.tried(*(other for other in known.arms if other != arm)), default=0)
         if arm in self.sitting.lost or load is None or (arm in known.saturated and load > furthest):
             return ()
-        behind = [other for other in known.arms if load not in known.met(other)]
+        behind = [other for other in known.arms if load not in known.tried(other)]
         if known.takes(behind, load) > known.seconds_left:
             return ()
         return self._plan([arm], [load], 0, SWEEP)

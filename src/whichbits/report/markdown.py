@@ -8,7 +8,9 @@ import vl_convert
 
 from whichbits.analyze.summary import Summary
 from whichbits.record.schema import Manifest
+from whichbits.report import cost
 from whichbits.report.charts import Figure, chart, figures
+from whichbits.report.cost import cost_headings, cost_rows
 from whichbits.report.measures import MEASURES, headlines, name_of
 from whichbits.report.provenance import client_rows, commands, fact_rows, flat, study_yaml
 from whichbits.report.table import groups, has_thin
@@ -35,6 +37,7 @@ def markdown(summary: Summary, manifest: Manifest) -> Mapping[str, bytes]:
         *_answer(summary, manifest),
         *_pictures(shown),
         *_cells(summary),
+        *_costs(summary),
         *_crossovers(summary),
         *_findings(summary),
         *_provenance(summary, manifest),
@@ -98,6 +101,14 @@ def _cells(summary: Summary) -> Iterable[str]:
         *([THIN_LEGEND.replace("~", r"\~")] if has_thin(summary) else []),
     ]
     yield "; ".join([*legend, f"{MISSING} not known", "TTFT, TPOT and ITL in ms"]) + "."
+
+
+def _costs(summary: Summary) -> Iterable[str]:
+    if rows := cost_rows(summary):
+        yield f"## {cost.TITLE}"
+        headings = [escaped(heading) for heading in cost_headings(summary)]
+        yield _table(headings, [[escaped(part) for part in row] for row in rows], numbers=range(1, len(headings)))
+        yield cost.LEGEND
 
 
 def _crossovers(summary: Summary) -> Iterable[str]:

@@ -10,6 +10,8 @@ from rich.text import Text
 
 from whichbits.analyze.summary import Crossover, Finding, Summary
 from whichbits.record.schema import Manifest
+from whichbits.report import cost
+from whichbits.report.cost import cost_headings, cost_rows
 from whichbits.report.measures import MEASURES, headlines, name_of
 from whichbits.report.table import Row, Value, groups, has_thin
 from whichbits.report.wording import (
@@ -46,6 +48,8 @@ def _sections(summary: Summary, manifest: Manifest) -> Iterable[RenderableType]:
     if summary.recommendation:
         yield _section("Answer", _answer(summary))
     yield _section(f"Cells by {LOAD_NAMES[summary.load_unit]}", _cells(summary), _legend(summary))
+    if costs := cost_rows(summary):
+        yield _section(cost.TITLE, _filled(_table(*map(plain, cost_headings(summary))), costs))
     yield _section("Arms", _arms(summary))
     if compared := headlines(summary):
         yield _section("Where arms trade places", _crossovers(compared))
@@ -142,6 +146,12 @@ def _table(*headings: str) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     for heading in headings:
         table.add_column(heading, overflow="fold")
+    return table
+
+
+def _filled(table: Table, rows: Iterable[tuple[str, ...]]) -> Table:
+    for row in rows:
+        table.add_row(*(Text(plain(part)) for part in row))
     return table
 
 

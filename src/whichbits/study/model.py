@@ -131,7 +131,6 @@ class Study(Strict):
     )
     search_metrics: tuple[SearchMetric, ...] = Field(
         default=("tpot_ms.p50",),
-        min_length=1,
         description="Whose crossings an `auto` places; with an `slo`, it places each arm's highest load under it, too.",
     )
     arms_together: Together = Field(
@@ -199,6 +198,9 @@ class Study(Strict):
     def _what_needs_an_slo_has_one(self) -> Self:
         if self.slo is None and "goodput_requests_per_s" in self.search_metrics:
             message = "a search for goodput needs an slo"
+            raise ValueError(message)
+        if self.slo is None and self.searches and not self.search_metrics:
+            message = "a search needs search_metrics or an slo"
             raise ValueError(message)
         return self
 
