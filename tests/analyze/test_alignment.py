@@ -10,12 +10,12 @@ from scipy import stats
 from tests.analyze.make_cell import summary
 from tests.record.make_run import PowerLaw
 from whichbits.analyze.alignment import alignments_apart
+from whichbits.analyze.cost import cost_per_million_tokens, priced
 from whichbits.analyze.crossover import (
     crossover,
     crossovers,
     crossovers_by_capacity,
 )
-from whichbits.analyze.cost import cost_per_million_tokens, priced
 from whichbits.analyze.slo import slo_capacities, slo_loads, wilson
 from whichbits.analyze.summary import CellSummary, Crossover, Distribution
 

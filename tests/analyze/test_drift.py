@@ -16,7 +16,8 @@ MINUTE_NS = 60 * 10**9
 def study(per_hour: float, noise: float, seed: int = 0, repeats: int = 6) -> tuple[list[CellSummary], dict[int, int]]:
     """Two arms that meet two loads so often, a cell a minute; ln(TPOT) rises by so much an hour."""
     rng = np.random.default_rng(seed)
-    cells, started = [], {}
+    cells: list[CellSummary] = []
+    started: dict[int, int] = {}
     for repeat in range(repeats):
         for arm, load in (("a", 1), ("b", 1), ("a", 64), ("b", 64)):
             number = len(cells)
@@ -44,7 +45,7 @@ def test_the_interval_is_that_of_a_regression() -> None:
     cells, started = study(per_hour=0.1, noise=0.02, repeats=9)
     mine = [cell for cell in cells if (cell.arm, cell.concurrency) == ("a", 1)]
     hours = np.array([started[cell.cell] / 3.6e12 for cell in mine])
-    line = stats.linregress(hours, np.log([cell.tpot_ms.p50 for cell in mine]))
+    line = stats.linregress(hours, np.log([cell.tpot_ms.p50 or 0.0 for cell in mine]))
     found = drift(mine, started)
 
     assert found is not None

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from tests.analyze.make_cell import summary
+from whichbits.analyze.cell_noise import Replicates
 from whichbits.analyze.pairing import Compared, same_load
 from whichbits.analyze.saturation import over_saturated_from
 from whichbits.analyze.slo import slo_bracket
 from whichbits.analyze.summary import CellSummary, Distribution
-
-NONE: dict[int, dict[str, object]] = {}
 
 
 def cell(load: int, tokens_per_s: float, number: int = 0) -> CellSummary:
@@ -28,6 +27,7 @@ def cell(load: int, tokens_per_s: float, number: int = 0) -> CellSummary:
         ({1: 100, 4: 400, 16: 410, 64: 415}, 16),
         ({1: 100, 4: 250, 16: 500, 64: 700}, None),
         ({1: 100, 4: 400, 16: 300}, 16),
+        ({1: 100, 4: 400, 16: 300, 64: 1600}, None),
         ({4: 400}, None),
     ],
 )
@@ -37,7 +37,9 @@ def test_the_first_load_that_buys_waiting_only(work: dict[int, float], expected:
 
 def test_noise_that_may_hide_a_rise_leaves_it_open() -> None:
     cells = [cell(4, 400, 0), cell(8, 405, 1)]
-    loud = {number: {"output_tokens_per_s": np.random.default_rng(number).normal(0, 0.2, 50)} for number in (0, 1)}
+    loud: dict[int, Replicates] = {
+        number: {"output_tokens_per_s": np.random.default_rng(number).normal(0, 0.2, 50)} for number in (0, 1)
+    }
 
     assert over_saturated_from(cells, "a", {}) == 8
     assert over_saturated_from(cells, "a", loud) is None

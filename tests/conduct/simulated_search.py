@@ -43,7 +43,7 @@ class World:
     lowest: int = 1
     highest: int = 256
     budget: float = 1e9
-    wanted: Wanted = Wanted()
+    wanted: Wanted = field(default_factory=Wanted)
     seconds: Callable[[int], float] = lambda _: 10.0
     start_s: float = 0.0
     noise: float = NOISE

@@ -9,7 +9,6 @@ from whichbits.conduct.order import pending, turned, visits
 from whichbits.study.model import Study
 from whichbits.study.read import quickstart
 
-
 TWO = {name: {"weight_format": "fp16", "model": "smollm2-135m-instruct"} for name in "ab"}
 
 

@@ -1,4 +1,4 @@
-"""A study that finds its loads: decided while it runs, within its budget, gone on with after a kill, one GPU or more."""
+"""A study that finds its loads: within its budget, gone on with after a kill, on one GPU or several."""
 
 import json
 from pathlib import Path
@@ -42,7 +42,7 @@ def assert_paired(run: Run) -> None:
 
 
 @pytest.mark.parametrize("together", [True, False])
-def test_it_sweeps_narrows_and_says_what_each_step_bought(tmp_path: Path, together: bool) -> None:  # noqa: FBT001
+def test_it_sweeps_narrows_and_says_what_each_step_bought(tmp_path: Path, together: bool) -> None:
     with tool(tmp_path, "run", write(tmp_path, arms_together=together), "--plain") as running:
         code = running.wait()
         assert running.leaves_nothing_behind()

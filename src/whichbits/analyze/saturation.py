@@ -24,16 +24,27 @@ def over_saturated_from(cells: Sequence[CellSummary], arm: str, resampled: Resam
     """Return the lowest concurrency of ``arm`` that bought waiting only, None if none is shown to.
 
     Between it and the load before, throughput rises by less than ``FLAT`` and median E2E by more than ``STEEP``, both
-    by one-sided 95 % bounds of their slopes.
+    by one-sided 95 % bounds of their slopes; and no higher load gives more after all, as one does if a cell was slow.
     """
     loads = sorted({cell.concurrency for cell in cells if _tells(cell, arm) and cell.concurrency is not None})
     for before, load in pairwise(loads):
         step = float(np.log(load / before))
         work, work_error = _change(cells, arm, resampled, "output_tokens_per_s", (before, load))
         wait, wait_error = _change(cells, arm, resampled, "e2e_ms.p50", (before, load))
-        if work + _Z * work_error < FLAT * step and wait - _Z * wait_error > STEEP * step:
+        flat = work + _Z * work_error < FLAT * step
+        if flat and wait - _Z * wait_error > STEEP * step and not _rises_later(cells, arm, resampled, before):
             return load
     return None
+
+
+def _rises_later(cells: Sequence[CellSummary], arm: str, resampled: Resampled, load: int) -> bool:
+    later = {cell.concurrency for cell in cells if _tells(cell, arm) and (cell.concurrency or 0) > load}
+    rises = (
+        (_change(cells, arm, resampled, "output_tokens_per_s", (load, each))[0], np.log(each / load))
+        for each in later
+        if each is not None
+    )
+    return any(rise > FLAT * step for rise, step in rises)
 
 
 def _change(

@@ -54,7 +54,7 @@ class LoadSearch:
                     choice = Choice((), None, BUDGET_SPENT)
                     break
             else:
-                loads = [choice.load] if choice.purpose == SWEEP else self._batch(choice)
+                loads = [choice.load or 1] if choice.purpose == SWEEP else self._batch(choice)
                 yield from self._step(block, self._plan(turned(choice.arms, block), loads, block, choice.purpose))
         sitting.end(choice.purpose)
 
