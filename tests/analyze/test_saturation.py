@@ -37,9 +37,8 @@ def test_the_first_load_that_buys_waiting_only(work: dict[int, float], expected:
 
 def test_noise_that_may_hide_a_rise_leaves_it_open() -> None:
     cells = [cell(4, 400, 0), cell(8, 405, 1)]
-    loud: dict[int, Replicates] = {
-        number: {"output_tokens_per_s": np.random.default_rng(number).normal(0, 0.2, 50)} for number in (0, 1)
-    }
+    noise = np.random.default_rng(0).normal(0, 0.2, (2, 50))
+    loud: dict[int, Replicates] = {at: {"output_tokens_per_s": logs} for at, logs in enumerate(noise)}
 
     assert over_saturated_from(cells, "a", {}) == 8
     assert over_saturated_from(cells, "a", loud) is None
