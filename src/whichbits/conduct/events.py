@@ -13,6 +13,8 @@ class StudyStarted:
     cells: tuple[Cell, ...]
     arms: tuple[str, ...]
     estimate_s: float | None = None
+    budget_s: float | None = None
+    """Of a search, whose cells are not known yet: the longest that it may still take."""
 
 
 @dataclass(frozen=True, slots=True)

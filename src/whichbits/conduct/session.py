@@ -32,8 +32,7 @@ async def conduct(stage: Stage, planned: Sequence[Visit], estimate_s: float | No
     An arm that does not start or dies costs its own cells only: the others go on. An arm that is not what it
     claims ends the study (ArmMismatch). When ``stage.stop`` is set, what is finished is kept and the rest is left.
     """
-    cells = () if stage.study.searches else tuple(cell for visit in planned for cell in visit.cells)
-    stage.listen(StudyStarted(cells, tuple(stage.study.arms), estimate_s))
+    stage.listen(_started(stage, planned, estimate_s))
     failures: list[ServerNotReady] = []
     interrupted = False
     try:
@@ -45,6 +44,14 @@ async def conduct(stage: Stage, planned: Sequence[Visit], estimate_s: float | No
         stage.writer.finish(interrupted=interrupted)
         stage.listen(StudyFinished(interrupted))
     return failures
+
+
+def _started(stage: Stage, planned: Sequence[Visit], estimate_s: float | None) -> StudyStarted:
+    study, search = stage.study, stage.writer.manifest.search
+    if study.searches:
+        spent_s = 0.0 if search is None else search.spent_s
+        return StudyStarted((), tuple(study.arms), budget_s=max(0.0, study.budget - spent_s))
+    return StudyStarted(tuple(cell for visit in planned for cell in visit.cells), tuple(study.arms), estimate_s)
 
 
 async def _visit(stage: Stage, visit: Visit, failures: list[ServerNotReady]) -> None:

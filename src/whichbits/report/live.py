@@ -128,8 +128,7 @@ def event_line(event: Event, left_s: float | None) -> str:  # noqa: PLR0911 - a 
     """Return an event in one line."""
     match event:
         case StudyStarted():
-            about = "" if event.estimate_s is None else f", about {duration(event.estimate_s)}"
-            return plain(f"{len(event.cells)} cells over {', '.join(event.arms)}{about}")
+            return plain(_plan_line(event))
         case ArmStarting():
             return plain(f"{event.arm}: starting")
         case ArmReady():
@@ -146,6 +145,14 @@ def event_line(event: Event, left_s: float | None) -> str:  # noqa: PLR0911 - a 
             return "interrupted; what finished is kept" if event.interrupted else "done"
         case Notice() | Decision():
             return plain(event.text)
+
+
+def _plan_line(event: StudyStarted) -> str:
+    arms = ", ".join(event.arms)
+    if event.budget_s is not None:
+        return f"a search over {arms}, at most {duration(event.budget_s)}"
+    about = "" if event.estimate_s is None else f", about {duration(event.estimate_s)}"
+    return f"{len(event.cells)} cells over {arms}{about}"
 
 
 def _finished_line(event: CellFinished, left_s: float | None) -> str:

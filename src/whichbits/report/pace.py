@@ -24,10 +24,13 @@ class Pace:
     cells: tuple[Cell, ...] = ()
     arms: tuple[str, ...] = ()
     estimate_s: float | None = None
+    budget_s: float | None = None
+    elapsed_s: float = 0.0
     current: Cell | None = None
     requests: int = 0
     progress: CellProgress | None = None
     finished: int = 0
+    _began: float = 0.0
     _took: dict[Load, list[float]] = field(default_factory=dict)
     _readied: list[float] = field(default_factory=list)
     _arm_since: float | None = None
@@ -35,8 +38,10 @@ class Pace:
 
     def follow(self, event: Event, now: float) -> None:
         """Take one event."""
+        self.elapsed_s = now - self._began
         match event:
             case StudyStarted():
+                self.budget_s, self._began, self.elapsed_s = event.budget_s, now, 0.0
                 self.cells, self.arms, self.estimate_s = event.cells, event.arms, event.estimate_s
             case Decision():
                 self.cells += event.cells
@@ -53,7 +58,12 @@ class Pace:
 
     @property
     def share(self) -> float:
-        """How much of the study's cells is done, 0 to 1; a cell in flight counts by its requests."""
+        """How much of the study's cells is done, 0 to 1; a cell in flight counts by its requests.
+
+        Of a search, how much of its budget is spent.
+        """
+        if self.budget_s is not None:
+            return min(1.0, self.elapsed_s / self.budget_s) if self.budget_s else 1.0
         part = self.progress.finished / self.progress.requests if self.progress and self.progress.requests else 0.0
         return min(1.0, (self.finished + part) / len(self.cells)) if self.cells else 0.0
 
@@ -63,7 +73,12 @@ class Pace:
         return min(self.finished + (self.current is not None), len(self.cells))
 
     def left_s(self, now: float) -> float | None:
-        """Return the seconds left: cells like finished ones of their load, arms like those that started."""
+        """Return the seconds left: cells like finished ones of their load, arms like those that started.
+
+        Of a search, what is left of its budget: it may end sooner.
+        """
+        if self.budget_s is not None:
+            return max(0.0, self.budget_s - (now - self._began))
         durations = [self._expected_s(cell) for cell in self.cells[self.finished :]]
         known = [duration for duration in durations if duration is not None]
         if len(known) < len(durations):
