@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import pytest
 from tests.e2e.paced_engine import plug_in, write_study
 from tests.e2e.tool import good_exit, run_of, states, tool
 from whichbits.cli import exit_code
+from whichbits.record.manifest import write_manifest
 from whichbits.record.run import Run
 from whichbits.record.schema import SearchRecord
 
@@ -111,6 +112,18 @@ def test_a_search_that_was_killed_goes_on_with_what_is_there(tmp_path: Path, mea
     assert "Nothing is left to do" in measure(run.folder).said
 
 
+def test_a_kill_between_the_last_cell_and_what_it_bought_loses_nothing(tmp_path: Path, measure: Tool) -> None:
+    whole = measure(write(tmp_path, arms_together=True)).run
+    search = search_of(whole)
+    unsaid = replace(search, steps=(*search.steps[:-1], replace(search.steps[-1], bought=None)), ended=None)
+    write_manifest(whole.folder, replace(whole.manifest, search=unsaid))
+    resumed = measure(whole.folder).run
+
+    assert search_of(resumed).steps[: len(search.steps) - 1] == search.steps[:-1]
+    assert search_of(resumed).steps[len(search.steps) - 1].bought is not None
+    assert search_of(resumed).ended
+
+
 def test_ctrl_c_in_a_search_keeps_what_is_finished(tmp_path: Path) -> None:
     with tool(tmp_path, "run", write(tmp_path), "--plain") as running:
         running.wait_for("alone c3  started")
@@ -146,9 +159,12 @@ def test_repeats_go_on_until_they_need_not(tmp_path: Path, measure: Tool) -> Non
     assert {cell.repeat for cell in run.cells} == set(range(len(search_of(run).steps)))
 
 
-def test_an_arm_whose_server_dies_leaves_the_search_to_the_others(tmp_path: Path, measure: Tool) -> None:
+@pytest.mark.parametrize("together", [True, False])
+def test_an_arm_whose_server_dies_leaves_the_search_to_the_others(
+    tmp_path: Path, measure: Tool, together: bool
+) -> None:
     arms = {"dies": QUICK_ALONE | {"dies_at": 6}, "lives": QUICK_TOGETHER}
-    found = measure(write(tmp_path, arms, arms_together=True))
+    found = measure(write(tmp_path, arms, arms_together=together))
 
     assert found.code == 3
     lived = {cell.concurrency for cell in found.run.cells if cell.arm == "lives" and cell.state == "done"}

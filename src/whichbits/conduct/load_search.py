@@ -33,7 +33,8 @@ class LoadSearch:
         sitting = self.sitting
         for block, cells in sitting.left_over():
             before = sitting.standing()
-            yield cells
+            if cells:
+                yield cells
             sitting.conclude(block, cells, before)
         while (choice := choose(sitting.situation())).load is not None:
             before, block = sitting.standing(), sitting.decided.next_block
@@ -74,14 +75,12 @@ class LoadSearch:
         for arm in choice.arms:
 
             def more(arm: str = arm) -> tuple[Cell, ...]:
+                sitting.lose(cells)
                 cells.extend(planned := self._next_of_sweep(arm))
                 return planned
 
             while first := more():
                 yield from sitting.alone(arm, first, more)
-                sitting.lose(cells)
-                if arm in sitting.lost:
-                    break
         if cells:
             sitting.conclude(0, cells, before)
         return bool(cells)

@@ -42,7 +42,8 @@ class RepeatSearch:
         sitting = self.sitting
         for block, cells in sitting.left_over():
             before = sitting.standing()
-            yield cells
+            if cells:
+                yield cells
             sitting.conclude(block, cells, before)
         took_s: list[float] = []
         while (reason := self._why_stop(took_s)) is None:
