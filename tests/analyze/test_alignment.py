@@ -10,15 +10,14 @@ from scipy import stats
 from tests.analyze.make_cell import summary
 from tests.record.make_run import PowerLaw
 from whichbits.analyze.alignment import alignments_apart
+from whichbits.analyze.cost import cost_per_million_tokens, priced
 from whichbits.analyze.crossover import (
-    cost_crossover,
-    cost_per_million_tokens,
     crossover,
     crossovers,
     crossovers_by_capacity,
 )
 from whichbits.analyze.slo import slo_capacities, slo_loads, wilson
-from whichbits.analyze.summary import CellSummary, Distribution
+from whichbits.analyze.summary import CellSummary, Crossover, Distribution
 
 LOADS = (1, 2, 4, 8, 16, 32, 64)
 
@@ -83,8 +82,10 @@ def test_loads_beyond_the_peak_have_no_share_of_their_own() -> None:
 def test_arms_of_equal_speed_differ_by_price() -> None:
     cells = arm("a", PowerLaw(10), PowerLaw(100, 0.5)) + arm("b", PowerLaw(10), PowerLaw(200, 0.25))
 
-    found = cost_crossover(cells, ("a", "b"), {"a": 1.0, "b": 1.0})
-    cheaper = cost_crossover(cells, ("a", "b"), {"a": 0.25, "b": 1.0})
+    def at(prices: dict[str, float]) -> Crossover:
+        return crossover([priced(cell, prices) for cell in cells], ("a", "b"), "cost_per_million_tokens")
+
+    found, cheaper = at({"a": 1.0, "b": 1.0}), at({"a": 0.25, "b": 1.0})
 
     assert [crossing.load for crossing in found.crossings] == [pytest.approx(16)]
     assert (found.leader_low_load, found.leader_high_load) == ("b", "a")

@@ -1,11 +1,15 @@
 """Cells run in an order that favours no arm, and a resumed run does what is left."""
 
+from collections import Counter
+
 import pytest
 from pydantic import ValidationError
 
-from whichbits.conduct.order import pending, visits
+from whichbits.conduct.order import pending, turned, visits
 from whichbits.study.model import Study
 from whichbits.study.read import quickstart
+
+TWO = {name: {"weight_format": "fp16", "model": "smollm2-135m-instruct"} for name in "ab"}
 
 
 def study(**changes: object) -> Study:
@@ -37,14 +41,38 @@ def test_what_is_finished_is_not_run_again() -> None:
     assert [cell.cell for cell in left[0].cells] == [4, 6, 7]
 
 
-def test_arms_that_are_up_together_turn_round_with_every_load_and_repeat() -> None:
-    (visit,) = visits(study(arms_together=True, repeats=2, loads=[1, 4]))
-    forwards = ["fp16", "w8a8", "w4a16", "w4a8"]
-    backwards = forwards[::-1]
+def test_two_arms_that_are_up_together_turn_round_with_every_load_and_repeat() -> None:
+    (visit,) = visits(study(arms=TWO, arms_together=True, repeats=2, loads=[1, 4]))
 
-    assert [cell.arm for cell in visit.cells] == [*forwards, *backwards, *backwards, *forwards]
-    assert [cell.concurrency for cell in visit.cells] == [1] * 4 + [4] * 4 + [1] * 4 + [4] * 4
-    assert [cell.cell for cell in visit.cells] == list(range(16))
+    assert [cell.arm for cell in visit.cells] == ["a", "b", "b", "a", "b", "a", "a", "b"]
+    assert [cell.concurrency for cell in visit.cells] == [1] * 2 + [4] * 2 + [1] * 2 + [4] * 2
+    assert [cell.cell for cell in visit.cells] == list(range(8))
+
+
+@pytest.mark.parametrize("count", [3, 4, 5])
+def test_of_more_arms_each_comes_at_each_place_and_before_each_other_equally_often(count: int) -> None:
+    arms = [f"arm{number}" for number in range(count)]
+    turns = [turned(arms, turn) for turn in range(2 * count)]
+
+    assert all(sorted(turn) == arms for turn in turns)
+    for arm in arms:
+        assert Counter(turn.index(arm) for turn in turns) == dict.fromkeys(range(count), 2)
+        others = [other for other in arms if other != arm]
+        assert all(sum(turn.index(arm) < turn.index(other) for turn in turns) == count for other in others)
+
+
+def test_a_linear_drift_weighs_equally_on_arms_that_are_up_together() -> None:
+    (visit,) = visits(study(arms_together=True, repeats=8, loads=[1]))
+    places = {arm: [at for at, cell in enumerate(visit.cells) if cell.arm == arm] for arm in visit.arms}
+
+    assert len({sum(found) for found in places.values()}) == 1
+
+
+def test_what_a_study_finds_itself_begins_with_a_coarse_sweep() -> None:
+    cells = [cell for visit in visits(study(loads={"auto": {"from": 1, "to": 36}})) for cell in visit.cells]
+
+    assert [cell.concurrency for cell in cells] == [1, 6, 36] * 4
+    assert {cell.repeat for cell in visits(study(repeats="auto"))[0].cells} == {0}
 
 
 def test_arms_that_are_up_together_are_not_restarted() -> None:

@@ -30,6 +30,7 @@ class PacedEngine:
 
     health_path = "/health"
     cache_reset_path = "/reset_prefix_cache"
+    sleep_option = "sleeps"
 
     def check(self, arm: Arm) -> list[str]:
         if arm.model == "missing":

@@ -24,7 +24,7 @@ def golden() -> dict[str, dict[str, float]]:
     found = {}
     for study in (SEED_L4, SEED_A100):
         for arm, deployment in deployments(study).items():
-            for load in study.loads:
+            for load in study.fixed_loads:
                 question = question_of(study, Cell(0, arm, load.concurrency, load.request_rate, 0))
                 said = quantities(play_cell(deployment, question, default_constants(), keep_steps=True))
                 found[f"{study.name} {arm} {load}"] = {name: round(said[name], 6) for name in _KEPT}

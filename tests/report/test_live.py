@@ -12,6 +12,7 @@ from whichbits.conduct.events import (
     CellFinished,
     CellProgress,
     CellStarted,
+    Decision,
     Event,
     Notice,
     StudyFinished,
@@ -134,6 +135,18 @@ def test_the_estimate_says_what_it_supposes() -> None:
         progress(StudyStarted(CELLS, ("a", "b"), 154.0, (), "a quiet machine of two cores"))
 
     assert "about 2m34s for a quiet machine of two cores" in file.getvalue()
+
+
+def test_of_a_search_the_budget_is_what_is_shared_and_left() -> None:
+    pace = Pace()
+    pace.follow(StudyStarted((), ("a", "b"), budget_s=200.0), 100.0)
+    pace.follow(Decision("next: a, b at 1: coarse sweep", CELLS[:1]), 110.0)
+    pace.follow(CellStarted(CELLS[0], 10), 150.0)
+
+    assert pace.cells == CELLS[:1]
+    assert pace.share == 0.25
+    assert pace.left_s(160.0) == 140.0
+    assert pace.left_s(999.0) == 0.0
 
 
 def test_the_panel_redraws_at_most_four_times_a_second() -> None:

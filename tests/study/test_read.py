@@ -31,7 +31,7 @@ def test_the_quickstart_compares_four_arms_at_four_loads() -> None:
     study = quickstart()
 
     assert list(study.arms) == ["fp16", "w8a8", "w4a16", "w4a8"]
-    assert [load.concurrency for load in study.loads] == [1, 4, 16, 32]
+    assert [load.concurrency for load in study.fixed_loads] == [1, 4, 16, 32]
 
 
 def test_arms_take_the_defaults_and_keep_their_own_options() -> None:
@@ -43,7 +43,7 @@ def test_arms_take_the_defaults_and_keep_their_own_options() -> None:
 
 
 def test_loads_are_written_as_numbers_or_as_mappings() -> None:
-    assert [str(load) for load in parse_study(GOOD, "study.yaml").loads] == ["c1", "c4", "2.5/s cap 8"]
+    assert [str(load) for load in parse_study(GOOD, "study.yaml").fixed_loads] == ["c1", "c4", "2.5/s cap 8"]
 
 
 def test_a_resolved_study_reads_back_equal() -> None:

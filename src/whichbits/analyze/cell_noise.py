@@ -94,6 +94,7 @@ def _work(cell: Cell, timelines: Timelines, weights: Weights, slo: Slo | None) -
     spent = np.nan_to_num(timelines.finished_ns - timelines.sent_ns) if closed else np.ones(len(timelines))
     tokens = np.where(timelines.succeeded, np.nan_to_num(timelines.output_tokens), 0.0)
     time = weights @ spent
+    time = np.where(time > 0, time, np.nan)  # a resample may draw only requests that never left
     found: dict[Metric, Floats] = {"output_tokens_per_s": (weights @ tokens) / time} if closed else {}
     if slo is not None:
         found["goodput_requests_per_s"] = _good_requests(cell, good(timelines, slo).astype(np.float64), weights) / time

@@ -103,6 +103,7 @@ def _of_requests(
         mean_context_tokens=mean_context_tokens(timelines),
         itl_modes=itl_modes(itl_ms(timelines)),
         prefill_steps=prefill_steps(timelines, requests["replica"].to_pylist()),
+        block=cell.block,
         **_against(slo, timelines, work.duration_s),
     )
 

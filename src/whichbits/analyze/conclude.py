@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from whichbits.analyze.answer import Compared, answer
 from whichbits.analyze.books import Difference
+from whichbits.analyze.cost import at_their_cost
 from whichbits.analyze.crossover import crossovers, crossovers_by_capacity
 from whichbits.analyze.findings import Observed, findings
 from whichbits.analyze.kernels.profile import Profile
@@ -50,9 +51,9 @@ def conclude(inputs: Inputs) -> Summary:
     predicted = inputs.manifest.source == "predicted"
     compared = (predicted_crossovers if predicted else crossovers)(cells, names, inputs.resampled)
     by_capacity = crossovers_by_capacity(cells, names, inputs.resampled)
-    seen = Observed(inputs.manifest, cells, compared, by_capacity, inputs.differences, known, inputs.profiles)
+    held = at_their_cost(slo_capacities(cells, names), cells)
+    seen = Observed(inputs.manifest, cells, compared, by_capacity, inputs.differences, known, inputs.profiles, held)
     found = findings(seen)
-    held = slo_capacities(cells, names)
     return Summary(
         schema_version=SUMMARY_VERSION,
         source=inputs.manifest.source,

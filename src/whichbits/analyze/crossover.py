@@ -4,7 +4,7 @@ Between measured loads the log-ratio is taken as linear in log load, so that a p
 depends neither on the unit of the metric nor on which arm is named first. ``docs/crossover.md`` gives the method.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -60,27 +60,6 @@ def crossover(
 ) -> Crossover:
     """Compare two arms at the loads that both served well; ``resampled`` says what each cell leaves open."""
     return _by_load(Compared(cells, load_unit(cells), resampled or {}), arms, metric, margin)
-
-
-def cost_crossover(
-    cells: Sequence[CellSummary],
-    arms: tuple[str, str],
-    price_per_hour: Mapping[str, float],
-    resampled: Resampled | None = None,
-    margin: float = MARGIN,
-) -> Crossover:
-    """Compare two arms by what a token costs: price per hour over output throughput, both of the whole arm."""
-    compared = Compared(cells, load_unit(cells), resampled or {})
-    work = same_load(compared, arms, "output_tokens_per_s")
-    prices = np.log(price_per_hour[arms[0]] / price_per_hour[arms[1]])
-    cost = LogRatios(work.log_load, prices - work.values, work.variances)
-    notes = _notes(compared, arms, "output_tokens_per_s", np.exp(work.log_load))
-    return _judged(cost, _Question(arms, "cost_per_million_tokens", compared.unit, margin), notes)
-
-
-def cost_per_million_tokens(price_per_hour: float, tokens_per_s: float) -> float:
-    """Return the price of a million output tokens, in the price's own currency."""
-    return price_per_hour / 3600 / tokens_per_s * 1e6
 
 
 def _by_load(compared: Compared, arms: tuple[str, str], metric: Metric, margin: float) -> Crossover:

@@ -50,6 +50,7 @@ HEADLINES: tuple[Metric, ...] = (
     "ttft_ms.p50",
     "output_tokens_per_s",
     "goodput_requests_per_s",
+    "cost_per_million_tokens",
 )
 """The metrics for which an answer is given; the others are compared, too."""
 
@@ -102,7 +103,7 @@ def why_unusable(cell: CellSummary) -> str | None:
 
 
 def value_of(cell: CellSummary, metric: Metric) -> float | None:
-    """Return the metric at its address in summary.json; a cost depends on prices and stands in no cell."""
+    """Return the metric at its address in summary.json."""
     holder, _, percentile = metric.partition(".")
     found = getattr(cell, holder, None)
     value: float | None = getattr(found, percentile) if percentile else found

@@ -35,12 +35,17 @@ class Compared:
         }
 
     def logs(self, cell: CellSummary, metric: Metric) -> Floats | None:
-        """Return the cell's resampled logarithms of the metric, if it was resampled."""
+        """Return the cell's resampled logarithms of the metric, up to their sign, if it was resampled."""
+        if metric == "cost_per_million_tokens":  # a price over the throughput
+            metric = "output_tokens_per_s"
         return self.resampled.get(cell.cell, {}).get(metric)
 
 
 def same_load(compared: Compared, arms: tuple[str, str], metric: Metric) -> LogRatios:
-    """Pair cells of equal load and repeat; equal requests are resampled together."""
+    """Pair cells of equal load and repeat; equal requests are resampled together.
+
+    Cells of one repeat share what a start of their servers shifts; of a search's cells, those of one block do.
+    """
     first, second = _of_one_meaning(compared, arms, metric)
     # Where neither arm has a good request, there is nothing to compare.
     shared = sorted(
@@ -48,16 +53,21 @@ def same_load(compared: Compared, arms: tuple[str, str], metric: Metric) -> LogR
         for place in set(first) & set(second)
         if not (has_no_goodput(first[place], metric) and has_no_goodput(second[place], metric))
     )
-    loads, repeats = sorted({load for load, _ in shared}), sorted({repeat for _, repeat in shared})
-    values, variances = (np.full((len(loads), len(repeats)), np.nan) for _ in range(2))
+    column = {place: _column(first[place]) for place in shared}
+    loads, columns = sorted({load for load, _ in shared}), sorted(set(column.values()))
+    values, variances = (np.full((len(loads), len(columns)), np.nan) for _ in range(2))
     for load, repeat in shared:
-        at = loads.index(load), repeats.index(repeat)
+        at = loads.index(load), columns.index(column[load, repeat])
         one, other = first[load, repeat], second[load, repeat]
         values[at] = np.log(comparable(one, metric) or np.nan) - np.log(comparable(other, metric) or np.nan)
         logs, others = compared.logs(one, metric), compared.logs(other, metric)
         if logs is not None and others is not None:
             variances[at] = variance(logs - others)
-    return LogRatios(np.log(np.array(loads)), values, variances)
+    return LogRatios(np.log(np.array(loads)), values, variances, apart=1 < len(columns) == len(shared))
+
+
+def _column(cell: CellSummary) -> int:
+    return cell.repeat if cell.block is None else cell.block
 
 
 def _of_one_meaning(compared: Compared, arms: tuple[str, str], metric: Metric) -> tuple[Placed, Placed]:
@@ -97,7 +107,7 @@ class _ShareCurve:
 def _by_share(compared: Compared, arm: str, metric: Metric) -> _ShareCurve:
     """Return the arm's loads up to its peak, as log shares of it, with ln(metric), shape (loads, repeats)."""
     work, placed = compared.placed(arm, "output_tokens_per_s"), compared.placed(arm, metric)
-    repeats = sorted({repeat for _, repeat in placed})
+    repeats = _repeats_of_all(placed)
     loads = [load for load in sorted({load for load, _ in placed}) if all((load, r) in placed for r in repeats)]
     loads = [load for load in loads if all((load, repeat) in work for repeat in repeats)]
     pace = np.array([np.mean([np.log(work[load, r].output_tokens_per_s or 0) for r in repeats]) for load in loads])
@@ -107,6 +117,13 @@ def _by_share(compared: Compared, arm: str, metric: Metric) -> _ShareCurve:
     variances = np.array([[_variance(compared, cell, metric) for cell in row] for row in cells])
     shape = (len(rising), len(repeats))
     return _ShareCurve(pace[rising] - pace.max(initial=-np.inf), values.reshape(shape), variances.reshape(shape))
+
+
+def _repeats_of_all(placed: Placed) -> list[int]:
+    """Return the repeats that every load has, as a search meets loads unequally often; all where none is common."""
+    by_load = [{repeat for other, repeat in placed if other == load} for load in {load for load, _ in placed}]
+    common = set.intersection(*by_load) if by_load else set()
+    return sorted(common or {repeat for _, repeat in placed})
 
 
 def _variance(compared: Compared, cell: CellSummary, metric: Metric) -> float:

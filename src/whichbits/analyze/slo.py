@@ -40,6 +40,16 @@ def slo_capacity(cells: Sequence[CellSummary], arm: str, unit: AxisUnit, share: 
     return SloCapacity(arm, share, estimate, at_least, sure_to_break, beyond)
 
 
+def slo_bracket(
+    cells: Sequence[CellSummary], arm: str, unit: AxisUnit, share: float = SHARE
+) -> tuple[float | None, float | None]:
+    """Return the highest load up to which every measured one holds, and the first that does not, as far as met."""
+    sent, held = _counts(cells, arm, unit)
+    loads = sorted(sent)
+    broken = next((at for at, load in enumerate(loads) if held[load] < share * sent[load]), len(loads))
+    return (loads[broken - 1] if broken else None, loads[broken] if broken < len(loads) else None)
+
+
 def slo_loads(cells: Sequence[CellSummary]) -> Iterator[Finding]:
     """Say up to which load each arm holds the SLO, the arm that holds most first."""
     held = slo_capacities(cells, tuple(dict.fromkeys(cell.arm for cell in cells)))

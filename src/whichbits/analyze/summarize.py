@@ -12,6 +12,7 @@ from whichbits.analyze.books import Difference, differences, pages
 from whichbits.analyze.cell_noise import intervals, replicates
 from whichbits.analyze.cells import cell_summary
 from whichbits.analyze.conclude import Inputs, conclude
+from whichbits.analyze.cost import priced, prices
 from whichbits.analyze.counted import CellCounts, counted
 from whichbits.analyze.kernels.profile import Profile, read_profiles
 from whichbits.analyze.pairing import Resampled
@@ -58,7 +59,8 @@ def _cells(
 ) -> tuple[CellSummary, ...]:
     cache = PlannedCache(run.manifest)
     plain = (_cell(run, cell, counts.get(cell.cell, {}), slo, cache) for cell in run.cells)
-    return tuple(replace(cell, intervals=intervals(cell, resampled[cell.cell])) for cell in plain)
+    known = (replace(cell, intervals=intervals(cell, resampled[cell.cell])) for cell in plain)
+    return tuple(priced(cell, prices(run.manifest.study)) for cell in known)
 
 
 def _cell(run: Run, cell: Cell, counts: CellCounts, slo: Slo | None, cache: PlannedCache) -> CellSummary:

@@ -188,6 +188,10 @@ class CellSummary:
     """None where requests do not tell how much of their prompt was cached."""
     definitions: dict[str, str] = field(default_factory=dict)
     """Of an imported cell, what each metric means (``record.definitions``), by holder (``ttft_ms``)."""
+    block: int | None = None
+    """The step of a search that the cell belongs to; cells of one block met the same server starts."""
+    cost_per_million_tokens: float | None = None
+    """Of output tokens, at the arm's price per hour; None without a price."""
 
 
 @dataclass(frozen=True)
@@ -299,6 +303,8 @@ class SloCapacity:
     high: float | None
     beyond: bool
     """True if the highest load measured still holds: ``load`` is that load, and more may be possible."""
+    cost_per_million_tokens: float | None = None
+    """What a million output tokens cost at ``load``; None without a price."""
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,9 @@ from whichbits.record.schema import SCHEMA_VERSION, Manifest
 from whichbits.record.writer import RunWriter
 from whichbits.report.error import print_error
 from whichbits.report.rebuild import rebuild_reports
-from whichbits.study.model import Study
+from whichbits.study.model import Load, Study
 from whichbits.study.read import read_study
+from whichbits.study.search import AutoLoads, LoadRange
 
 
 def predict(
@@ -58,7 +59,16 @@ def predict(
 
 def _asked(study: Study, gpu: str | None, engine_version: str | None) -> Study:
     given = {"gpu": gpu, "engine_version": engine_version}
-    return study.model_copy(update={key: value for key, value in given.items() if value is not None})
+    loads = {"loads": _doubled(study.loads.auto)} if isinstance(study.loads, AutoLoads) else {}
+    return study.model_copy(update=loads | {key: value for key, value in given.items() if value is not None})
+
+
+def _doubled(asked: LoadRange) -> tuple[Load, ...]:
+    """Return loads a factor of 2 apart for a search: cells in virtual time cost nothing that would have to be saved."""
+    found = [asked.lowest]
+    while 2 * found[-1] < asked.highest:
+        found.append(2 * found[-1])
+    return tuple(Load(concurrency=load) for load in (*found, asked.highest))
 
 
 def _manifest(study: Study) -> Manifest:

@@ -28,7 +28,7 @@ from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import stop_on_signals
 from whichbits.errors import BadInput, ServerNotReady, WhichbitsError
 from whichbits.record.run import Run
-from whichbits.record.schema import SCHEMA_VERSION, Manifest
+from whichbits.record.schema import SCHEMA_VERSION, Manifest, SearchRecord
 from whichbits.record.writer import RunWriter
 from whichbits.report.error import print_error
 from whichbits.report.live import listener
@@ -73,6 +73,8 @@ def run(
     preflight(task.arms)
     if dry_run:
         show_plan(task.study, task.visits, Console(stderr=json))
+        if task.study.searches:
+            _say(f"This is the first sweep; what follows is decided then, within {task.study.budget:g} s in all.")
         return 0
     if task.folder is not None and not task.visits:
         _say(f"Nothing is left to do: every cell of {task.folder} is done.")
@@ -133,7 +135,8 @@ def origin_ns(manifest: Manifest) -> int:
 def _writer(task: Task, output: Path | None) -> RunWriter:
     if task.folder is not None:
         writer = RunWriter.reopen(task.folder)
-        writer.note(f"resumed {_now()} with {sum(len(visit.cells) for visit in task.visits)} cells left")
+        left = sum(len(visit.cells) for visit in task.visits)
+        writer.note(f"resumed {_now()}" + ("" if task.study.searches else f" with {left} cells left"))
         return writer
     parent = output or Path(task.study.output)
     try:
@@ -157,7 +160,8 @@ def _manifest(study: Study) -> Manifest:
         origin_unix_ns=time.time_ns(),
         host=host_facts(),
         tools=tool_versions(),
-        cells=tuple(cell for visit in visits(study) for cell in visit.cells),
+        cells=() if study.searches else tuple(cell for visit in visits(study) for cell in visit.cells),
+        search=SearchRecord() if study.searches else None,
     )
 
 

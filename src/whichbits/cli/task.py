@@ -12,6 +12,7 @@ from whichbits.errors import BadInput
 from whichbits.record.run import Run
 from whichbits.record.schema import Manifest
 from whichbits.serve.engine import engine
+from whichbits.serve.sleep import refuse_sleepless
 from whichbits.study.arm import Arm
 from whichbits.study.model import Study
 from whichbits.study.read import quickstart, read_study
@@ -19,7 +20,10 @@ from whichbits.study.read import quickstart, read_study
 
 @dataclass(frozen=True)
 class Task:
-    """A study, what of it is left to do, and the run to go on with, if there is one."""
+    """A study, what of it is left to do, and the run to go on with, if there is one.
+
+    Of a study that decides its cells while it runs, ``visits`` are its first sweep: what the arms are known by.
+    """
 
     study: Study
     visits: tuple[Visit, ...]
@@ -40,6 +44,9 @@ def read_task(study: Path | None, resume: Path | None) -> Task:
     task = _named_task(study, resume)
     for arm in task.arms.values():
         engine(arm.engine)
+    if task.study.arms_together == "sleep":
+        for name, arm in task.study.arms.items():
+            refuse_sleepless(name, arm)
     return task
 
 
@@ -60,6 +67,9 @@ def _anew(study: Study) -> Task:
 def _rest_of(folder: Path) -> Task:
     manifest = Run.load(folder).manifest
     study = with_secrets(_recorded_study(folder, manifest), os.environ)
+    if study.searches:
+        ended = manifest.search is not None and manifest.search.ended is not None
+        return Task(study, () if ended else visits(study), folder)
     done = {cell.cell for cell in manifest.cells if cell.state == "done"}
     return Task(study, pending(visits(study), done), folder)
 

@@ -36,7 +36,7 @@ async def measure(stage: Stage, cell: Cell, running: RunningArm) -> None:
     """
     load = Load(concurrency=cell.concurrency, request_rate=cell.request_rate)
     planned = plan_cell(stage.study, load, cell.repeat)
-    notes = [*await unless(stage.stop, changes(stage, running))]
+    notes = [*cell.notes, *await unless(stage.stop, changes(stage, running))]
     cache_state = await unless(stage.stop, _prepared_cache(stage, cell, running, planned))
     notes += await unless(stage.stop, scrape(stage, running, cell.cell, "before"))
     async with _watch(stage, running) as watch, _meter(stage, cell, running) as meter:

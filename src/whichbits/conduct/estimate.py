@@ -77,6 +77,11 @@ def _profiled_seconds(study: Study, planned: Sequence[Visit]) -> float:
     return len(arms) * len(study.profiled_loads) * (study.profile.seconds + _AROUND_A_WINDOW_S)
 
 
+def cell_seconds(study: Study, arm: str, load: Load) -> float:
+    """Return the estimated seconds of one cell."""
+    return _planned_cell(study, arm, load, 0).seconds
+
+
 def _planned_cell(study: Study, arm: str, load: Load, repeat: int) -> PlannedCell:
     requests = plan_cell(study, load, repeat)
     prompt = sum(len(request.prompt) for request in requests)

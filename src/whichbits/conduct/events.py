@@ -19,6 +19,8 @@ class StudyStarted:
     estimate_s: float | None = None
     cell_estimates_s: tuple[float, ...] = ()
     supposes: str = ""
+    budget_s: float | None = None
+    """Of a search, whose cells are not known yet: the longest that it may still take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,14 @@ class Notice:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A search decided ``cells`` that were not planned before, or says what they bought."""
+
+    text: str
+    cells: tuple[Cell, ...] = ()
+
+
 Event = (
     StudyStarted
     | ArmStarting
@@ -99,6 +109,7 @@ Event = (
     | CellFinished
     | StudyFinished
     | Notice
+    | Decision
 )
 
 

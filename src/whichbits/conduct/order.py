@@ -1,10 +1,12 @@
 """In which order the cells run, so that order does not decide."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from whichbits.conduct.search import coarse_loads
 from whichbits.record.schema import Cell
 from whichbits.study.model import Load, Study
+from whichbits.study.search import AutoLoads
 
 
 @dataclass(frozen=True)
@@ -12,20 +14,25 @@ class Visit:
     """One start of servers and the cells that they then serve, in order."""
 
     cells: tuple[Cell, ...]
+    together: tuple[str, ...] = ()
+    """Arms that are up though ``cells`` may not name them: what comes next may."""
+    more: Callable[[], tuple[Cell, ...]] | None = None
+    """Called when ``cells`` are measured, and again after those that it gave; none end the visit."""
 
     @property
     def arms(self) -> tuple[str, ...]:
         """Return the arms that are up during the visit, in the order in which they are needed."""
-        return tuple(dict.fromkeys(cell.arm for cell in self.cells))
+        return self.together or tuple(dict.fromkeys(cell.arm for cell in self.cells))
 
 
 def visits(study: Study) -> tuple[Visit, ...]:
     """Return all visits of a study, its cells numbered as they run.
 
     Arms that are up one after the other run forwards in even repeats, backwards in odd ones (AB, BA, ...). Arms that
-    are up together meet each load next to each other, and turn round with every load and every repeat. Either way a
-    drift of the machine that is linear in time weighs equally on every arm. Under the cache policy ``restart`` each
-    cell gets a server of its own.
+    are up together meet each load next to each other, and turn round with every load and every repeat; three and more
+    also move up a place after each two turns, so that each comes at each place (a Latin square and its mirror). Either
+    way a drift of the machine that is linear in time weighs equally on every arm. Under the cache policy ``restart``
+    each cell gets a server of its own. Of a study that finds its loads or repeats itself, this is the first sweep.
     """
     blocks = _together(study) if study.arms_together else _in_turn(study)
     return tuple(Visit(cells) for cells in _numbered(blocks))
@@ -38,23 +45,59 @@ def pending(planned: tuple[Visit, ...], finished: set[int]) -> tuple[Visit, ...]
 
 
 def _in_turn(study: Study) -> Iterator[list[Cell]]:
-    for repeat in range(study.repeats):
-        for arm in _there_and_back(study, repeat):
-            cells = [_cell(arm, load, repeat) for load in study.loads]
+    for repeat in range(_repeats(study)):
+        for arm in _there_and_back(tuple(study.arms), repeat):
+            cells = [_cell(arm, load, repeat) for load in _loads(study)]
             yield from [[cell] for cell in cells] if study.cache == "restart" else [cells]
 
 
 def _together(study: Study) -> Iterator[list[Cell]]:
-    yield [
+    yield [cell for repeat in range(_repeats(study)) for cell in _next_to_each_other(study, repeat)]
+
+
+def _next_to_each_other(study: Study, repeat: int) -> list[Cell]:
+    return [
         _cell(arm, load, repeat)
-        for repeat in range(study.repeats)
-        for position, load in enumerate(study.loads)
-        for arm in _there_and_back(study, repeat + position)
+        for position, load in enumerate(_loads(study))
+        for arm in turned(tuple(study.arms), repeat + position)
     ]
 
 
-def _there_and_back(study: Study, turn: int) -> Sequence[str]:
-    return list(study.arms) if turn % 2 == 0 else list(reversed(study.arms))
+def cells_of_repeat(study: Study, repeat: int) -> list[Cell]:
+    """Return the cells of one repeat of all loads, in order and not numbered."""
+    if study.arms_together:
+        return _next_to_each_other(study, repeat)
+    arms = _there_and_back(tuple(study.arms), repeat)
+    return [_cell(arm, load, repeat) for arm in arms for load in _loads(study)]
+
+
+def sweep_of(study: Study) -> tuple[int, ...]:
+    """Return the loads of the first sweep, as concurrencies."""
+    return tuple(load.concurrency for load in _loads(study) if load.concurrency is not None)
+
+
+def turned(arms: Sequence[str], turn: int) -> list[str]:
+    """Return arms in the order of a turn: forwards and backwards, moved up a place after each two turns.
+
+    Over 2 n turns each of n >= 3 arms is twice at each place, and each pair is as often in one order as in the other.
+    """
+    moved = (turn // 2) % len(arms) if len(arms) > 2 else 0
+    return list(_there_and_back((*arms[moved:], *arms[:moved]), turn))
+
+
+def _there_and_back(arms: Sequence[str], turn: int) -> Sequence[str]:
+    return arms if turn % 2 == 0 else arms[::-1]
+
+
+def _repeats(study: Study) -> int:
+    return 1 if study.repeats == "auto" else study.repeats
+
+
+def _loads(study: Study) -> tuple[Load, ...]:
+    if not isinstance(study.loads, AutoLoads):
+        return study.loads
+    asked = study.loads.auto
+    return tuple(Load(concurrency=load) for load in coarse_loads(asked.lowest, asked.highest))
 
 
 def _cell(arm: str, load: Load, repeat: int) -> Cell:

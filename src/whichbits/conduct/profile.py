@@ -116,7 +116,7 @@ async def _driven(  # noqa: PLR0913, PLR0917 - the last two are for the window o
         _load(cell),
         stage.study.limits,
         stage.origin_ns,
-        route=Route(stage.study.arms[cell.arm].balance, seed=stage.study.seed + stage.study.repeats),
+        route=Route(stage.study.arms[cell.arm].balance, seed=stage.study.seed + _unused_repeat(stage)),
         progress=progress,
         stop=stop,
     )
@@ -130,7 +130,11 @@ def _traffic(stage: Stage, cell: Cell, seconds: float) -> list[PlannedRequest]:
     rate = requests / took_s if took_s > 0 else float(requests)
     needed = 2 * _steady_after(cell, stage) + math.ceil(rate * (seconds + _MARGIN_SECONDS))
     study = stage.study.model_copy(update={"cell": CellSize(requests=max(requests, needed))})
-    return list(plan_cell(study, _load(cell), stage.study.repeats))
+    return list(plan_cell(study, _load(cell), _unused_repeat(stage)))
+
+
+def _unused_repeat(stage: Stage) -> int:
+    return 1 + max(cell.repeat for cell in stage.writer.manifest.cells)
 
 
 def _steady_after(cell: Cell, stage: Stage) -> int:

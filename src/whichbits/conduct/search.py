@@ -1,6 +1,7 @@
 """Where to measure next, so that a crossing is placed within a budget: first a coarse sweep, then what narrows it most.
 
-Pure functions of what has been met so far: a search that was stopped goes on by being asked again.
+Pure functions of what has been met so far: a search that was stopped goes on by being asked again. This is the policy
+for one crossing; ``choice`` weighs several open questions against each other.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,10 +17,25 @@ from whichbits.analyze.load_curves import MARGIN
 COARSE_STEP = 6.0
 """Loads of the first sweep lie at most this factor apart: few enough to be cheap, close enough to see one turn."""
 
+LEAST = 0.02
+"""Where only some loads may be met, and even ten meetings would narrow the interval by less than this share: stop."""
+
 LOOKAHEAD = (1, 3, 10)
 """Meetings with a load that are weighed as one choice: a new load pays only once it is as well known as its sides."""
 
-Reason = Literal["coarse sweep", "narrows the crossing", "settles who leads", "placed", "settled", "budget spent"]
+May = Callable[[int], bool]
+
+Reason = Literal[
+    "coarse sweep",
+    "narrows the crossing",
+    "settles who leads",
+    "narrows the SLO's load",
+    "placed",
+    "settled",
+    "placed as loads allow",
+    "open as loads allow",
+    "budget spent",
+]
 
 
 @dataclass(frozen=True)
@@ -46,12 +62,28 @@ class Search:
 
 
 @dataclass(frozen=True)
+class Economy:
+    """What a meeting with a load costs in seconds, and how well a crossing is to be placed."""
+
+    seconds: Callable[[int], float]
+    precision: float = 0.1
+    margin: float = MARGIN
+
+    @property
+    def wanted(self) -> float:
+        """Return the widest interval in log load that is narrow enough."""
+        return float(2 * np.log1p(self.precision))
+
+
+@dataclass(frozen=True)
 class Step:
     """The load to meet next, None to stop; ``width`` is high / low of the widest crossing as known so far."""
 
     load: int | None
     reason: Reason
     width: float | None = None
+    closes: float = 0.0
+    """Share of what is still open that a second of this step is expected to close."""
 
 
 def next_step(search: Search) -> Step:
@@ -59,12 +91,17 @@ def next_step(search: Search) -> Step:
     missing = [load for load in coarse_loads(search.lowest, search.highest) if load not in _loads(search.met)]
     if missing:
         return _affordable(search, Step(missing[0], "coarse sweep"))
-    known = bands(log_ratios(search.met))
-    decision = decide(known, search.margin)
+    economy = Economy(search.seconds, search.precision, search.margin)
+    return _affordable(search, after_sweep(bands(log_ratios(search.met)), economy))
+
+
+def after_sweep(known: Bands, economy: Economy, may: May | None = None) -> Step:
+    """Return what narrows one comparison most once the sweep is done; ``may`` says which loads, if not all."""
+    decision = decide(known, economy.margin)
     if decision.zeros:
-        return _affordable(search, _narrowing(search, known, max(decision.zeros, key=_width)))
+        return _narrowing(economy, known, max(decision.zeros, key=_width), may)
     if decision.verdict == "noisy":
-        return _affordable(search, Step(_in_doubt(search, known), "settles who leads"))
+        return _settling(economy, known, may)
     return Step(None, "settled")
 
 
@@ -92,19 +129,23 @@ def _affordable(search: Search, step: Step) -> Step:
     return step
 
 
-def _narrowing(search: Search, known: Bands, crossing: Zero) -> Step:
+def _narrowing(economy: Economy, known: Bands, crossing: Zero, may: May | None) -> Step:
     """Return the load that narrows the crossing's interval most for its time, if all estimates stay as they are."""
     width = _width(crossing)
-    if width <= 2 * np.log1p(search.precision):
+    if width <= economy.wanted:
         return Step(None, "placed", float(np.exp(width)))
     left, right = _around(known, crossing)
     gains = {
-        (load, times): (width - _width(zero(*_with(known, (load, times), left, right)))) / times / search.seconds(load)
+        (load, times): (width - _width(zero(*_with(known, (load, times), left, right)))) / times / economy.seconds(load)
         for load in _candidates(known, crossing, left, right)
         for times in (*LOOKAHEAD, int(known.repeats[left : right + 1].max()))
     }
-    best, _ = max(gains, key=lambda choice: gains[choice])
-    return Step(best, "narrows the crossing", float(np.exp(width)))
+    gains = {choice: gain for choice, gain in gains.items() if may is None or may(choice[0])}
+    best_of_all = max((gain * choice[1] * economy.seconds(choice[0]) for choice, gain in gains.items()), default=0.0)
+    if may is not None and best_of_all < LEAST * width:
+        return Step(None, "placed as loads allow", float(np.exp(width)))
+    best = max(gains, key=lambda choice: gains[choice])
+    return Step(best[0], "narrows the crossing", float(np.exp(width)), max(0.0, gains[best]) / width)
 
 
 def _candidates(known: Bands, crossing: Zero, left: int, right: int) -> set[int]:
@@ -140,19 +181,24 @@ def _with(known: Bands, choice: tuple[int, int], left: int, right: int) -> tuple
     return more, left, right + 1
 
 
-def _in_doubt(search: Search, known: Bands) -> int:
-    """Return the cheapest load at which neither arm is shown to lead, nor both to be level; of these the least met."""
+def _settling(economy: Economy, known: Bands, may: May | None) -> Step:
+    """Return the cheapest load at which neither arm is shown to lead, nor both to be level; of these the least met.
+
+    Another meeting after n shrinks a standard error by 1 - sqrt(n / (n + 1)).
+    """
     reach = known.critical(ALPHA) * known.standard_error
-    level = np.abs(known.mean) + reach < np.log1p(search.margin)
+    level = np.abs(known.mean) + reach < np.log1p(economy.margin)
     leads = np.abs(known.mean) > known.critical(ALPHA / known.mean.size) * known.standard_error
     open_ = np.flatnonzero(~(level | leads))
-    chosen = open_ if open_.size else np.arange(known.mean.size)
     loads = np.exp(known.log_load).round().astype(int)
-    return int(min((loads[at] for at in chosen), key=lambda load: (_times(search.met, load), search.seconds(load))))
-
-
-def _times(met: Sequence[Met], load: int) -> int:
-    return sum(each.load == load for each in met)
+    met = {int(load): int(times) for load, times in zip(loads, known.repeats, strict=True)}
+    chosen = [int(loads[at]) for at in open_] or list(met)
+    chosen = [load for load in chosen if may is None or may(load)]
+    if not chosen:
+        return Step(None, "open as loads allow")
+    load = min(chosen, key=lambda load: (met[load], economy.seconds(load)))
+    shrinks = 1 - float(np.sqrt(met[load] / (met[load] + 1)))
+    return Step(load, "settles who leads", closes=shrinks / economy.seconds(load))
 
 
 def _loads(met: Sequence[Met]) -> list[int]:

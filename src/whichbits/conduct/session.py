@@ -4,7 +4,9 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 
+from whichbits.conduct.beds import Beds
 from whichbits.conduct.cell import measure
+from whichbits.conduct.course import course
 from whichbits.conduct.estimate import StudyEstimate
 from whichbits.conduct.events import (
     ArmReady,
@@ -20,24 +22,23 @@ from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import Stopped, unless
 from whichbits.conduct.warm import warm_up
 from whichbits.errors import ArmMismatch, ServerNotReady, in_one_line
-from whichbits.record.schema import ArmRecord
+from whichbits.record.schema import ArmRecord, Cell
 from whichbits.record.writer import RunWriter
 from whichbits.serve.arm import RunningArm, serve_arm
+from whichbits.serve.sleep import able_to_sleep
 
 
-async def conduct(stage: Stage, visits: Sequence[Visit], estimate: StudyEstimate) -> list[ServerNotReady]:
-    """Make all ``visits``; return the arms' servers that failed, each with its reason.
+async def conduct(stage: Stage, planned: Sequence[Visit], estimate: StudyEstimate) -> list[ServerNotReady]:
+    """Make the ``planned`` visits, or those that the study's search decides; return servers that failed, with reasons.
 
     An arm that does not start or dies costs its own cells only: the others go on. An arm that is not what it
     claims ends the study (ArmMismatch). When ``stage.stop`` is set, what is finished is kept and the rest is left.
     """
-    cells = tuple(cell for visit in visits for cell in visit.cells)
-    arms = tuple(stage.study.arms)
-    stage.listen(StudyStarted(cells, arms, estimate.seconds, estimate.cells, estimate.supposes))
+    stage.listen(_started(stage, planned, estimate))
     failures: list[ServerNotReady] = []
     interrupted = False
     try:
-        for visit in visits:
+        for visit in course(stage, planned):
             await _visit(stage, visit, failures)
     except Stopped:
         interrupted = True
@@ -47,23 +48,61 @@ async def conduct(stage: Stage, visits: Sequence[Visit], estimate: StudyEstimate
     return failures
 
 
+def _started(stage: Stage, planned: Sequence[Visit], estimate: StudyEstimate) -> StudyStarted:
+    study, search = stage.study, stage.writer.manifest.search
+    if study.searches:
+        spent_s = 0.0 if search is None else search.spent_s
+        return StudyStarted((), tuple(study.arms), budget_s=max(0.0, study.budget - spent_s))
+    cells = tuple(cell for visit in planned for cell in visit.cells)
+    return StudyStarted(cells, tuple(study.arms), estimate.seconds, estimate.cells, estimate.supposes)
+
+
 async def _visit(stage: Stage, visit: Visit, failures: list[ServerNotReady]) -> None:
     """Bring up the visit's arms one after the other, then drive its cells; an arm that fails is given up."""
     running: dict[str, RunningArm] = {}
+    beds = Beds(stage) if stage.study.arms_together == "sleep" else None
     async with AsyncExitStack() as servers:
         for arm in visit.arms:
             with _given_up_if_not_ready(stage, visit, arm, failures):
-                running[arm] = await _serve(stage, arm, servers)
-        for cell in visit.cells:
-            if cell.arm in running:
-                with _given_up_if_not_ready(stage, visit, cell.arm, failures) as attempt:
-                    async with _told_by_the_log(running[cell.arm]):
-                        await measure(stage, cell, running[cell.arm])
-                if attempt.failed:
-                    del running[cell.arm]
+                served = await _serve(stage, arm, servers)
+                if beds is not None:
+                    await beds.put_to_bed(served)
+                running[arm] = served
+        cells = visit.cells
+        while cells:
+            await _measure_all(stage, replace(visit, cells=cells), _Up(running, beds), failures)
+            cells = visit.more() if visit.more is not None else ()
         # Last, since a profiler slows what it watches and its traffic leaves prompts in caches.
         for arm, served in running.items():
             await profile_arm(stage, [cell for cell in visit.cells if cell.arm == arm], served)
+
+
+@dataclass(frozen=True)
+class _Up:
+    """The arms of a visit that run; ``beds`` if all but one of them sleep."""
+
+    running: dict[str, RunningArm]
+    beds: Beds | None
+
+    async def measure(self, stage: Stage, cell: Cell) -> None:
+        arm = self.running[cell.arm]
+        async with _told_by_the_log(arm):
+            await measure(stage, cell if self.beds is None else await self.beds.up_for(cell, arm), arm)
+
+    def lose(self, arm: str) -> None:
+        if self.beds is not None:
+            self.beds.forget(self.running[arm])
+        del self.running[arm]
+
+
+async def _measure_all(stage: Stage, visit: Visit, up: _Up, failures: list[ServerNotReady]) -> None:
+    """Drive the visit's cells of the arms that run; those that fail meanwhile no longer do."""
+    for cell in visit.cells:
+        if cell.arm in up.running:
+            with _given_up_if_not_ready(stage, visit, cell.arm, failures) as attempt:
+                await up.measure(stage, cell)
+            if attempt.failed:
+                up.lose(cell.arm)
 
 
 @dataclass
@@ -99,7 +138,8 @@ def _skip(writer: RunWriter, visit: Visit, arm: str, reason: str) -> None:
 async def _serve(stage: Stage, arm: str, servers: AsyncExitStack) -> RunningArm:
     study = stage.study
     stage.listen(ArmStarting(arm))
-    serving = serve_arm(arm, study.arms[arm], stage.writer.folder, study.limits, profiled=study.profile is not None)
+    wanted = able_to_sleep(study.arms[arm]) if study.arms_together == "sleep" else study.arms[arm]
+    serving = serve_arm(arm, wanted, stage.writer.folder, study.limits, profiled=study.profile is not None)
     running = await unless(stage.stop, servers.enter_async_context(serving))
     stage.writer.arm(running.record)
     stage.listen(ArmReady(arm, running.ready_seconds, _facts_line(running.record)))

@@ -95,6 +95,8 @@ class Cell:
     notes: tuple[str, ...] = ()
     imported: Imported | None = None
     """None for a cell that whichbits measured or predicted."""
+    block: int | None = None
+    """Of a cell that a search decided: the step it belongs to; cells of one block met the same server starts."""
     draws: dict[str, tuple[float, ...]] = field(default_factory=dict)
     """Of a predicted cell: each quantity by its address in summary.json, under each draw of the constants."""
 
@@ -135,6 +137,25 @@ class ArmRecord:
 
 
 @dataclass(frozen=True)
+class SearchStep:
+    """Cells that a search decided together, what for, and what they bought; None while they are not all measured."""
+
+    block: int
+    cells: tuple[int, ...]
+    purpose: str
+    bought: str | None = None
+
+
+@dataclass(frozen=True)
+class SearchRecord:
+    """How far a search is; ``spent_s`` is machine time over all sittings, ``ended`` why it is over."""
+
+    spent_s: float = 0.0
+    steps: tuple[SearchStep, ...] = ()
+    ended: str | None = None
+
+
+@dataclass(frozen=True)
 class Manifest:
     """run.json: everything about a run but its request timelines, scrapes and logs."""
 
@@ -150,3 +171,5 @@ class Manifest:
     cells: tuple[Cell, ...] = ()
     interrupted: bool = False
     notes: tuple[str, ...] = ()
+    search: SearchRecord | None = None
+    """Of a study whose cells are decided while it runs."""

@@ -41,6 +41,26 @@ def write_shard(folder: Path, cell: Cell, records: Sequence[RequestRecord]) -> N
     _write(path, table.replace_schema_metadata(metadata))
 
 
+def relabel_shard(folder: Path, cell: Cell) -> None:
+    """Let the cell's shard say of it what ``cell`` says; nothing where its requests are merged already."""
+    path = folder / FOLDER / f"{cell.cell:04d}.parquet"
+    if path.exists():
+        table = _read(folder, path)
+        _write(
+            path, table.replace_schema_metadata((table.schema.metadata or {}) | {_CELL_KEY: msgspec.json.encode(cell)})
+        )
+
+
+def read_cell(folder: Path, number: int) -> pa.Table:
+    """Return the requests of one finished cell without reading the others, where it has a shard of its own.
+
+    Raises:
+        BadInput: ``run_broken`` or ``run_too_new``.
+    """
+    path = folder / FOLDER / f"{number:04d}.parquet"
+    return _read(folder, path) if path.exists() else read_requests(folder).filter(pc.field("cell") == number)
+
+
 def sharded_cells(folder: Path) -> dict[int, Cell]:
     """Return the cells that shards hold, by number, as they ended."""
     cells = [_cell_of(folder, path) for path in _shards(folder)]

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Self
 
 from whichbits.record.manifest import read_manifest, with_ended, write_manifest
-from whichbits.record.schema import ArmRecord, Cell, Manifest, RequestRecord
+from whichbits.record.schema import ArmRecord, Cell, Manifest, RequestRecord, SearchRecord
 from whichbits.record.scrapes import Scrape, append_scrape, drop_torn_lines
-from whichbits.record.shards import merge_shards, sharded_cells, write_shard
+from whichbits.record.shards import merge_shards, relabel_shard, sharded_cells, write_shard
 from whichbits.record.telemetry import merge_telemetry
 
 
@@ -58,6 +58,21 @@ class RunWriter:
         """Keep a cell that has ended, with its requests."""
         write_shard(self.folder, cell, records)
         self._store(with_ended(self.manifest, [cell]))
+
+    def plan(self, cells: Sequence[Cell], search: SearchRecord) -> None:
+        """Add cells that a search decided, and how far it is."""
+        self._store(replace(with_ended(self.manifest, cells), search=search))
+
+    def search(self, search: SearchRecord) -> None:
+        """Keep how far a search is."""
+        self._store(replace(self.manifest, search=search))
+
+    def remark(self, number: int, note: str) -> None:
+        """Add a note to a cell that has ended."""
+        (cell,) = (cell for cell in self.manifest.cells if cell.cell == number)
+        noted = replace(cell, notes=(*cell.notes, note))
+        relabel_shard(self.folder, noted)
+        self._store(with_ended(self.manifest, [noted]))
 
     def scrape(self, scrape: Scrape) -> None:
         """Keep a raw /metrics text."""

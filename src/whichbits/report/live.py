@@ -16,6 +16,7 @@ from whichbits.conduct.events import (
     CellFinished,
     CellProgress,
     CellStarted,
+    Decision,
     Event,
     Notice,
     Progress,
@@ -127,7 +128,7 @@ def event_line(event: Event, left_s: float | None) -> str:  # noqa: PLR0911 - a 
     """Return an event in one line."""
     match event:
         case StudyStarted():
-            return plain(f"{len(event.cells)} cells over {', '.join(event.arms)}{_estimate(event)}")
+            return plain(_plan_line(event))
         case ArmStarting():
             return plain(f"{event.arm}: starting")
         case ArmReady():
@@ -142,7 +143,7 @@ def event_line(event: Event, left_s: float | None) -> str:  # noqa: PLR0911 - a 
             return _finished_line(event, left_s)
         case StudyFinished():
             return "interrupted; what finished is kept" if event.interrupted else "done"
-        case Notice():
+        case Notice() | Decision():
             return plain(event.text)
 
 
@@ -151,6 +152,13 @@ def _estimate(event: StudyStarted) -> str:
         return ""
     supposed = f" for {event.supposes}" if event.supposes else ""
     return f", about {duration(event.estimate_s)}{supposed}"
+
+
+def _plan_line(event: StudyStarted) -> str:
+    arms = ", ".join(event.arms)
+    if event.budget_s is not None:
+        return f"a search over {arms}, at most {duration(event.budget_s)}"
+    return f"{len(event.cells)} cells over {arms}{_estimate(event)}"
 
 
 def _finished_line(event: CellFinished, left_s: float | None) -> str:

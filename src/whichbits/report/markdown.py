@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from whichbits.analyze.summary import Finding, Summary
 from whichbits.record.schema import Manifest
-from whichbits.report import predictions, regimes
+from whichbits.report import cost, predictions, regimes
+from whichbits.report.cost import cost_headings, cost_rows
 from whichbits.report.figures import Figure, description, figures, thin_text
 from whichbits.report.measures import MEASURES, headlines, name_of
 from whichbits.report.plots.over_load import over_load
@@ -48,6 +49,7 @@ def markdown(summary: Summary, manifest: Manifest) -> Mapping[str, bytes]:
         *predictions.markdown(summary, escaped),
         *_pictures(summary, shown),
         *_cells(summary),
+        *_costs(summary),
         *_crossovers(summary),
         *(block for sheet in comparisons(summary, manifest) for block in _sheet(sheet)),
         *_causes(summary, manifest, has_roofline=_ROOFLINE in pictures),
@@ -123,6 +125,14 @@ def _row(row: Row) -> tuple[str, ...]:
         ),
         escaped(row.verdict),
     )
+
+
+def _costs(summary: Summary) -> Iterable[str]:
+    if rows := cost_rows(summary):
+        yield f"## {cost.TITLE}"
+        headings = [escaped(heading) for heading in cost_headings(summary)]
+        yield _table(headings, [[escaped(part) for part in row] for row in rows], numbers=range(1, len(headings)))
+        yield cost.LEGEND
 
 
 def _crossovers(summary: Summary) -> Iterable[str]:

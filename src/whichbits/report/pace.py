@@ -9,6 +9,7 @@ from whichbits.conduct.events import (
     CellFinished,
     CellProgress,
     CellStarted,
+    Decision,
     Event,
     StudyStarted,
 )
@@ -28,10 +29,13 @@ class Pace:
     arms: tuple[str, ...] = ()
     estimate_s: float | None = None
     cell_estimates_s: tuple[float, ...] = ()
+    budget_s: float | None = None
+    elapsed_s: float = 0.0
     current: Cell | None = None
     requests: int = 0
     progress: CellProgress | None = None
     finished: int = 0
+    _began: float = 0.0
     _took: dict[Load, list[float]] = field(default_factory=dict)
     _done_estimates_s: list[float] = field(default_factory=list)
     _readied: list[float] = field(default_factory=list)
@@ -40,10 +44,14 @@ class Pace:
 
     def follow(self, event: Event, now: float) -> None:
         """Take one event."""
+        self.elapsed_s = now - self._began
         match event:
             case StudyStarted():
+                self.budget_s, self._began, self.elapsed_s = event.budget_s, now, 0.0
                 self.cells, self.arms, self.estimate_s = event.cells, event.arms, event.estimate_s
                 self.cell_estimates_s = event.cell_estimates_s
+            case Decision():
+                self.cells += event.cells
             case ArmStarting():
                 self._arm_since = now
             case CellStarted():
@@ -57,7 +65,12 @@ class Pace:
 
     @property
     def share(self) -> float:
-        """How much of the study's cells is done, 0 to 1; a cell in flight counts by its requests."""
+        """How much of the study's cells is done, 0 to 1; a cell in flight counts by its requests.
+
+        Of a search, how much of its budget is spent.
+        """
+        if self.budget_s is not None:
+            return min(1.0, self.elapsed_s / self.budget_s) if self.budget_s else 1.0
         part = self.progress.finished / self.progress.requests if self.progress and self.progress.requests else 0.0
         return min(1.0, (self.finished + part) / len(self.cells)) if self.cells else 0.0
 
@@ -70,7 +83,10 @@ class Pace:
         """Return the seconds left: cells like finished ones of their load, arms like those that started.
 
         A cell of a load that none has finished takes its estimate, stretched as finished cells were against theirs.
+        Of a search, what is left of its budget: it may end sooner.
         """
+        if self.budget_s is not None:
+            return max(0.0, self.budget_s - (now - self._began))
         left = range(self.finished, len(self.cells))
         durations = [self._expected_s(place) for place in left]
         known = [duration for duration in durations if duration is not None]

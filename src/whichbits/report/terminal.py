@@ -11,8 +11,9 @@ from rich.text import Text
 
 from whichbits.analyze.summary import Crossover, Summary
 from whichbits.record.schema import Manifest
-from whichbits.report import predictions, regimes
+from whichbits.report import cost, predictions, regimes
 from whichbits.report.cell_table import cap_text, cell_table, legend
+from whichbits.report.cost import cost_headings, cost_rows
 from whichbits.report.important import in_short, most_important
 from whichbits.report.measures import headlines, name_of
 from whichbits.report.sheets import Sheet
@@ -77,6 +78,8 @@ def _sections(summary: Summary, manifest: Manifest, folder: str) -> Iterator[Ren
     if summary.predictions:
         yield _section("Predictions", "", predictions.terminal(summary))
     yield _section(f"Cells by {LOAD_NAMES[summary.load_unit]}", cap_text(summary), cell_table(summary), legend(summary))
+    if costs := cost_rows(summary):
+        yield _section(cost.TITLE, "", _filled(_table(*map(plain, cost_headings(summary))), costs))
     yield _section("Arms", "", _arms(summary))
     yield from _service_level(summary, manifest)
     yield from _caches(summary, manifest)
@@ -190,6 +193,12 @@ def _table(*headings: str) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     for heading in headings:
         table.add_column(heading, overflow="fold")
+    return table
+
+
+def _filled(table: Table, rows: Iterable[tuple[str, ...]]) -> Table:
+    for row in rows:
+        table.add_row(*(Text(plain(part)) for part in row))
     return table
 
 

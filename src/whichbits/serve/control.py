@@ -89,6 +89,10 @@ class ControlClient:
         """POST nothing to ``path``, and insist on 200."""
         await self._ask_for("POST", path)
 
+    async def post(self, path: str) -> int:
+        """Send an empty POST and return the status of its answer."""
+        return (await self._ask("POST", path)).status
+
     async def models(self) -> tuple[str, ...]:
         """Return the names of the models it serves."""
         answer = await self._ask_for("GET", "/v1/models")

@@ -70,6 +70,11 @@ class Engine(Protocol):
         """Return the path that empties the prefix cache on POST; None if the engine has none."""
         ...
 
+    @property
+    def sleep_option(self) -> str | None:
+        """Return the option that lets servers be put to sleep by /sleep and /wake_up; None if they cannot."""
+        ...
+
     def check(self, arm: Arm) -> list[str]:
         """Return why files on this machine contradict the arm's claim; nothing is fetched, made or started.
 

@@ -26,6 +26,7 @@ class RunningEngine:
     health_path: str
     cache_reset_path: str | None
     questions: Mapping[str, Mapping[str, Way]]
+    sleep_option: str | None = None
 
     def check(self, arm: Arm) -> list[str]:
         """Insist on a target; its server may still say what its files do not. Raises BadInput."""

@@ -32,8 +32,15 @@ _ANY_SCALAR = "must be text, a number, true or false"
 
 def complaints(details: Sequence[ErrorDetails], root: yaml.Node) -> list[str]:
     """Return a line for each fault, what only follows from another left out."""
+    details = [_in_the_file(detail) for detail in details]
     lines = (_complaint(detail, root) for detail in details if not _only_follows(detail, details))
     return list(dict.fromkeys(lines))
+
+
+def _in_the_file(detail: ErrorDetails) -> ErrorDetails:
+    """Leave out of the way to a fault the tags that only tell two ways of writing apart."""
+    written = tuple(part for part in detail["loc"] if not str(part).startswith("#"))
+    return {**detail, "loc": written}
 
 
 def _only_follows(detail: ErrorDetails, details: Sequence[ErrorDetails]) -> bool:

@@ -17,9 +17,13 @@ from whichbits.study.arm import Arm, ArmDefaults
 from whichbits.study.fleet import FleetPlan
 from whichbits.study.prediction import Names, parse_prediction
 from whichbits.study.request import RequestForm
+from whichbits.study.search import EITHER, AutoLoads, SearchMetric, Seconds, Value, Word
 from whichbits.study.strict import Strict
 
 CachePolicy = Literal["salt", "reset", "restart", "warm"]
+Loads = Annotated["Annotated[tuple[Load, ...], Value] | Annotated[AutoLoads, Word]", EITHER]
+Repeats = Annotated[Annotated[PositiveInt, Value] | Annotated[Literal["auto"], Word], EITHER]
+Together = Annotated[Annotated[bool, Value] | Annotated[Literal["sleep"], Word], EITHER]
 
 
 class ChatTraffic(Strict):
@@ -150,11 +154,26 @@ class Study(Strict):
     every_arm: ArmDefaults = Field(default=ArmDefaults(), description="What arms have in common.")
     arms: dict[str, Arm] = Field(min_length=1, description="The variants to compare, by a name of your choice.")
     traffic: Traffic = Field(description="What is sent.")
-    loads: tuple[Load, ...] = Field(min_length=1, description="The points of the sweep.")
+    loads: Loads = Field(description="The points of the sweep, or `auto`: the study finds them itself.")
     cell: CellSize = Field(default=CellSize(), description="How many requests each arm gets at each load.")
-    repeats: PositiveInt = Field(default=1, description="How often each arm meets each load.")
-    arms_together: bool = Field(
-        default=False, description="All arms are up at once, and each load meets them next to each other."
+    repeats: Repeats = Field(
+        default=1,
+        description="How often each arm meets each load; `auto`: until the answer is as narrow as `precision`.",
+    )
+    budget: Seconds = Field(
+        default=1200.0, description="Longest time of what is `auto`, server starts included: seconds, `20min` or `1h`."
+    )
+    precision: PositiveFloat = Field(
+        default=0.1, description="What is `auto` ends when intervals reach from load / (1 + this) to load x (1 + this)."
+    )
+    search_metrics: tuple[SearchMetric, ...] = Field(
+        default=("tpot_ms.p50",),
+        description="Whose crossings an `auto` places; with an `slo`, it places each arm's highest load under it, too.",
+    )
+    arms_together: Together = Field(
+        default=False,
+        description="All arms are up at once, and each load meets them next to each other; `sleep`: all but one "
+        "asleep, so that one GPU holds them (vLLM).",
     )
     seed: int = Field(default=0, ge=0, description="Prompts, lengths and arrivals all follow from it.")
     token_ids: tuple[int, int] = Field(
@@ -182,9 +201,24 @@ class Study(Strict):
 
     plan: FleetPlan | None = Field(default=None, description="GPUs, prices and a day's traffic, for `whichbits plan`.")
 
+    @property
+    def fixed_loads(self) -> tuple[Load, ...]:
+        """Return the loads that the file gives; none if the study finds them itself."""
+        return () if isinstance(self.loads, AutoLoads) else self.loads
+
+    @property
+    def searches(self) -> bool:
+        """Return whether cells are decided while the study runs."""
+        return isinstance(self.loads, AutoLoads) or self.repeats == "auto"
+
     @field_validator("loads")
     @classmethod
-    def _no_load_twice(cls, loads: tuple[Load, ...]) -> tuple[Load, ...]:
+    def _loads_that_differ(cls, loads: tuple[Load, ...] | AutoLoads) -> tuple[Load, ...] | AutoLoads:
+        if isinstance(loads, AutoLoads):
+            return loads
+        if not loads:
+            message = "a study needs a load"
+            raise ValueError(message)
         twice = [str(load) for position, load in enumerate(loads) if load in loads[:position]]
         if twice:
             message = f"{twice[0]} is given twice; `repeats` measures a load again"
@@ -198,8 +232,11 @@ class Study(Strict):
 
     @model_validator(mode="after")
     def _profiled_loads_are_measured(self) -> Self:
+        if self.profile is not None and (self.searches or self.arms_together == "sleep"):
+            message = "profile needs loads that the file gives, and arms that do not sleep"
+            raise ValueError(message)
         for load in (self.profile and self.profile.loads) or ():
-            if load not in self.loads:
+            if load not in self.fixed_loads:
                 message = f"profile: {load} is not among the loads"
                 raise ValueError(message)
         return self
@@ -209,7 +246,40 @@ class Study(Strict):
         """The loads at which each arm is profiled."""
         if self.profile is None:
             return ()
-        return self.profile.loads or tuple(dict.fromkeys((self.loads[0], self.loads[-1])))
+        return self.profile.loads or tuple(dict.fromkeys((self.fixed_loads[0], self.fixed_loads[-1])))
+
+    @model_validator(mode="after")
+    def _a_search_repeats_as_it_needs(self) -> Self:
+        if isinstance(self.loads, AutoLoads) and self.repeats not in (1, "auto"):
+            message = "with loads: auto, the search decides how often a load is met: leave repeats out"
+            raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _what_costs_has_a_price(self) -> Self:
+        free = [name for name, arm in self.arms.items() if arm.price_per_hour is None]
+        if free and "cost_per_million_tokens" in self.search_metrics:
+            message = f"a search for cost needs a price_per_hour for every arm; {free[0]} has none"
+            raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _what_needs_an_slo_has_one(self) -> Self:
+        if self.slo is None and "goodput_requests_per_s" in self.search_metrics:
+            message = "a search for goodput needs an slo"
+            raise ValueError(message)
+        if self.slo is None and self.searches and not self.search_metrics:
+            message = "a search needs search_metrics or an slo"
+            raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _who_sleeps_was_started(self) -> Self:
+        running = [name for name, arm in self.arms.items() if arm.target is not None]
+        if running and self.arms_together == "sleep":
+            message = f"arm {running[0]} has a target: whichbits puts only servers to sleep that it started"
+            raise ValueError(message)
+        return self
 
     @model_validator(mode="after")
     def _what_is_up_together_is_not_restarted(self) -> Self:

@@ -22,6 +22,8 @@ _HEADINGS = {
     "PrefixRepetitionTraffic": "Prefix repetition traffic",
     "RandomTraffic": "Random traffic",
     "Load": "A load",
+    "AutoLoads": "Auto loads",
+    "LoadRange": "auto",
     "CellSize": "cell",
     "RequestForm": "request",
     "WarmUp": "warm_up",

@@ -16,7 +16,11 @@ def study_schema() -> dict[str, Any]:
     schema["$defs"]["Arm"]["required"].remove("model")
     concurrency = {"type": "integer", "exclusiveMinimum": 0, "description": "A concurrency."}
     load = {"anyOf": [concurrency, {"$ref": "#/$defs/Load"}]}
-    schema["properties"]["loads"]["items"] = load
+    found = {"const": "auto", "description": "Found by the study itself."}
+    schema["properties"]["loads"] = {
+        "anyOf": [{"type": "array", "minItems": 1, "items": load}, found, {"$ref": "#/$defs/AutoLoads"}],
+        "description": schema["properties"]["loads"]["description"],
+    }
     profiled = schema["$defs"]["ProfileWindow"]["properties"]["loads"]["anyOf"]
     next(option for option in profiled if option["type"] == "array")["items"] = load
     schema["properties"]["profile"]["anyOf"].insert(0, {"type": "boolean"})
@@ -40,28 +44,27 @@ def _accept_shorter_forms(schema: dict[str, Any]) -> None:
 
 def keys_at(schema: dict[str, Any], location: Iterable[str | int]) -> list[str]:
     """Return the keys that may stand at ``location``, a path of keys, list positions and union tags."""
-    node = schema
+    nodes = [schema]
     for part in location:
-        node = _step(schema, node, part)
-    return sorted(node.get("properties", {}))
+        nodes = [below for node in nodes for below in _step(schema, node, part)]
+    return sorted({key for node in nodes for key in node.get("properties", {})})
 
 
-def _step(schema: dict[str, Any], node: dict[str, Any], part: str | int) -> dict[str, Any]:
+def _step(schema: dict[str, Any], node: dict[str, Any], part: str | int) -> list[dict[str, Any]]:
     if part in node.get("properties", {}):
         return _resolve(schema, node["properties"][part])
     if "discriminator" in node:
         return _resolve(schema, {"$ref": node["discriminator"]["mapping"].get(part, "")})
-    for inside in ("items", "additionalProperties"):
-        if isinstance(node.get(inside), dict):
-            return _resolve(schema, node[inside])
-    return {}
+    inside = "items" if isinstance(part, int) else "additionalProperties"
+    return _resolve(schema, node[inside]) if isinstance(node.get(inside), dict) else []
 
 
-def _resolve(schema: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
+def _resolve(schema: dict[str, Any], node: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the kinds of value that may stand where ``node`` does, references followed."""
     if "anyOf" in node:
-        node = next((option for option in node["anyOf"] if "$ref" in option), node)
+        return [kind for option in node["anyOf"] for kind in _resolve(schema, option)]
     name = node.get("$ref", "").removeprefix("#/$defs/")
-    return schema["$defs"].get(name, node) if name else node
+    return [schema["$defs"].get(name, node) if name else node]
 
 
 if __name__ == "__main__":

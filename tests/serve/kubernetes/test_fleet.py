@@ -31,6 +31,7 @@ class LogEngine:
     name: str = "log"
     health_path: str = "/health"
     cache_reset_path: str | None = "/reset_prefix_cache"
+    sleep_option: str | None = None
 
     def check(self, arm: Arm) -> list[str]:
         return []

@@ -28,6 +28,7 @@ from whichbits.analyze.findings.phases import (
     two_kinds_of_steps,
 )
 from whichbits.analyze.findings.room import prefix_working_set, worst_case_concurrency
+from whichbits.analyze.findings.search import bought, drifted
 from whichbits.analyze.findings.settings import activation_types_differ, eager, settings_differ, starts_apart
 from whichbits.analyze.findings.slow_kernels import legacy_kernel, slow_path_in_log, weight_only_fallback
 from whichbits.analyze.findings.steps import gain_by_bytes, left_over, little_to_save, tensor_parallel
@@ -68,10 +69,12 @@ CHECKS: tuple[Check, ...] = (
     settings_differ,
     activation_types_differ,
     # Who leads where.
+    drifted,
     crossings,
     tails,
     alignments,
     service_levels,
+    bought,
     kernel_times,
     # Why: what sets the pace first, then what a step is made of.
     outside_engine,

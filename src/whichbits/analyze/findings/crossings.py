@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from whichbits.analyze.alignment import alignments_apart
 from whichbits.analyze.bands import SPREAD
+from whichbits.analyze.cost import cheapest_at_slo
 from whichbits.analyze.findings.observed import Observed
 from whichbits.analyze.load_curves import HEADLINES, METRICS, load_words, range_words
 from whichbits.analyze.slo import slo_loads
@@ -59,8 +60,9 @@ def alignments(observed: Observed) -> Iterator[Finding]:
 
 
 def service_levels(observed: Observed) -> Iterator[Finding]:
-    """Say up to which load each arm holds the SLO, if there is one."""
+    """Say up to which load each arm holds the SLO, if there is one, and which is then the cheapest."""
     yield from slo_loads(observed.cells)
+    yield from cheapest_at_slo(observed.slo_capacities)
 
 
 def _crossing_pair(crossover: Crossover) -> str:

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from whichbits.analyze.books import Difference
 from whichbits.analyze.kernels.profile import Profile
-from whichbits.analyze.summary import ArmSummary, CellSummary, Crossover, Finding
+from whichbits.analyze.summary import ArmSummary, CellSummary, Crossover, Finding, SloCapacity
 from whichbits.record.schema import Manifest
 
 
@@ -23,6 +23,7 @@ class Observed:
     """By cell."""
     arms: Mapping[str, ArmSummary] = field(default_factory=dict)
     profiles: Sequence[Profile] = ()
+    slo_capacities: Sequence[SloCapacity] = ()
 
     @property
     def done(self) -> list[CellSummary]:

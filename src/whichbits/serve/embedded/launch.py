@@ -60,6 +60,7 @@ class EmbeddedEngine:
     name = "embedded"
     health_path = "/health"
     cache_reset_path = "/reset_prefix_cache"
+    sleep_option = None
 
     def check(self, arm: Arm) -> list[str]:
         """Check format, options and the model's name; weights are made as claimed, so no file contradicts.

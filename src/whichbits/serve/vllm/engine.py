@@ -27,6 +27,7 @@ class VllmEngine:
     name = "vllm"
     health_path = "/health"
     cache_reset_path = "/reset_prefix_cache"
+    sleep_option = "enable_sleep_mode"
 
     def check(self, arm: Arm) -> list[str]:
         """Make the command of each replica of an arm to be started, and hold its files against the claim.

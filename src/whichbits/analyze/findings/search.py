@@ -1,0 +1,27 @@
+"""How a search spent its time, and what drifted meanwhile."""
+
+from collections.abc import Iterator
+
+from whichbits.analyze.drift import drifts
+from whichbits.analyze.findings.observed import Observed
+from whichbits.analyze.summary import Finding
+
+
+def bought(observed: Observed) -> Iterator[Finding]:
+    """Say what each step of a search bought, and why it ended."""
+    search = observed.manifest.search
+    if search is None:
+        return
+    cells = sum(len(step.cells) for step in search.steps)
+    end = f"; it ended: {search.ended}" if search.ended else "; it is not at its end"
+    text = f"The study decided {cells} cells in {len(search.steps)} steps within {search.spent_s:.0f} s{end}."
+    lines = (f"{step.purpose}: {step.bought or 'not measured to its end'}" for step in search.steps)
+    yield Finding("observed", "search", text, tuple(lines))
+
+
+def drifted(observed: Observed) -> Iterator[Finding]:
+    """Say that the machine changed while the study ran, where repeats show it."""
+    if observed.manifest.source == "predicted":
+        return
+    started = {cell.cell: cell.started_ns for cell in observed.manifest.cells if cell.started_ns is not None}
+    yield from drifts(observed.cells, started)

@@ -1,0 +1,36 @@
+"""What output tokens cost, as reports show it: a row a load, a column an arm; nothing without prices."""
+
+from collections.abc import Sequence
+
+from whichbits.analyze.summary import CellSummary, Summary
+from whichbits.report.wording import MISSING, load_of, load_text, number
+
+TITLE = "Cost per million output tokens"
+LEGEND = "In the currency of price_per_hour; the mean of repeats; of a single cell, with its 95 % interval."
+
+
+def cost_headings(summary: Summary) -> tuple[str, ...]:
+    """Return the headings of the table."""
+    return ("load", *summary.arms)
+
+
+def cost_rows(summary: Summary) -> list[tuple[str, ...]]:
+    """Return the table's rows, loads rising; none if no arm has a price."""
+    priced = [cell for cell in summary.cells if cell.cost_per_million_tokens is not None]
+    by_load: dict[str, list[CellSummary]] = {}
+    for cell in sorted(priced, key=lambda cell: (load_of(cell, summary.load_unit) or 0.0, cell.concurrency or 0)):
+        by_load.setdefault(load_text(cell), []).append(cell)
+    return [
+        (load, *(_cost([cell for cell in cells if cell.arm == arm]) for arm in summary.arms))
+        for load, cells in by_load.items()
+    ]
+
+
+def _cost(cells: Sequence[CellSummary]) -> str:
+    """Return the mean cost, with the interval of its one cell."""
+    costs = [cell.cost_per_million_tokens for cell in cells if cell.cost_per_million_tokens is not None]
+    if not costs:
+        return MISSING
+    spread = cells[0].intervals.get("cost_per_million_tokens") if len(cells) == 1 else None
+    mean = number(sum(costs) / len(costs))
+    return mean if spread is None else f"{mean} ({number(spread[0])} to {number(spread[1])})"
