@@ -195,7 +195,7 @@ def test_a_changed_study_is_another_job() -> None:
 
 def test_a_job_that_is_deleted_tells_whichbits_and_ends_with_its_code(tmp_path: Path) -> None:
     fake = tmp_path / "whichbits"
-    fake.write_text("#!/bin/sh\ntrap 'echo told; exit 130' TERM\necho up\nwhile :; do sleep 0.05; done\n")
+    fake.write_text("#!/bin/sh\ntrap 'echo told; exit 130' TERM\necho up\nfor i in $(seq 400); do sleep 0.05; done\n")
     fake.chmod(0o755)
     path = f"{tmp_path}:{os.environ['PATH']}"
     with subprocess.Popen(["sh", "-c", SCRIPT], stdout=subprocess.PIPE, text=True, env={"PATH": path}) as shell:

@@ -11,10 +11,13 @@ from whichbits.serve.kubernetes.manifests.text import as_yaml
 from whichbits.study.model import Study
 
 SCRIPT = """\
-whichbits run /study/study.yaml --output /runs --plain &
-trap 'kill -TERM $!; stopped=yes' TERM INT
-wait $!; code=$?
-if [ -n "$stopped" ]; then wait $!; exit $?; fi
+stopped= run=
+trap 'stopped=yes; [ -z "$run" ] || kill -TERM "$run"' TERM INT
+whichbits run /study/study.yaml --output /runs --plain & run=$!
+[ -z "$stopped" ] || kill -TERM "$run"
+wait "$run"; code=$?
+while kill -0 "$run" 2>/dev/null; do wait "$run"; code=$?; done
+[ -z "$stopped" ] || exit $code
 trap 'exit $code' TERM INT
 echo "Within an hour: kubectl cp $HOSTNAME:/runs runs && kubectl exec $HOSTNAME -- touch /runs/fetched"
 for second in $(seq 3600); do [ -e /runs/fetched ] && break; sleep 1; done
