@@ -9,7 +9,8 @@ def used(deployment: Deployment) -> tuple[str, ...]:
     architecture, family = deployment.architecture, deployment.kernel.family
     generation = deployment.version.generation
     launches = "layer.eager_us" if deployment.eager else "layer.pieces_us"
-    layer = () if generation == "v0" and not deployment.eager else (launches,)
+    if generation == "v0":
+        launches = "layer.old_eager_us" if deployment.eager else "layer.old_engine_us"
     unpack = (f"kernel.{family}.{architecture}.unpack",) if family == "machete" else ()
     return (
         f"gemm.{architecture}.fixed_us",
@@ -18,7 +19,7 @@ def used(deployment: Deployment) -> tuple[str, ...]:
         f"kernel.{family}.{architecture}.math",
         f"host.{generation}.step_us",
         "attention.decode_memory",
-        *layer,
+        launches,
         *unpack,
     )
 

@@ -90,7 +90,8 @@ class _Steps:
         products = sum((self._product(matrix, tokens) for matrix in _matrices(self._it)), np.zeros_like(tokens))
         on_gpu: Floats = products + self._small_kernels(tokens) + self._all_reduce(tokens)
         if self._it.eager:
-            on_gpu = self._launched(on_gpu, "layer.eager_us")
+            old = self._it.version.generation == "v0"
+            on_gpu = self._launched(on_gpu, "layer.old_eager_us" if old else "layer.eager_us")
         return on_gpu + self._host_step()
 
     def mixed(self, tokens: Floats) -> Floats:
