@@ -1,8 +1,7 @@
 """The meter of an arm's GPUs: power, clocks, temperature and throttling while cells run, sampled by another process."""
 
 import asyncio
-import sys
-from asyncio.subprocess import DEVNULL, PIPE, Process
+from asyncio.subprocess import Process
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -13,12 +12,12 @@ import msgspec
 from whichbits.hardware import nvml_meter
 from whichbits.record.schema import ArmRecord
 from whichbits.record.telemetry import samples_path
+from whichbits.serve.sidecar import end, started, tell
 from whichbits.study.arm import Arm
 
 INTERVAL_SECONDS = 0.5
 LIBRARY = "libnvidia-ml.so.1"
 _ANSWER_SECONDS = 10.0
-_END_SECONDS = 2.0
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 _WITHOUT_GPUS = frozenset({"embedded"})
 
@@ -65,13 +64,7 @@ class Meter:
     async def __aenter__(self) -> Self:
         if not self._devices:
             return self
-        self._process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", "-S", nvml_meter.__file__),
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=DEVNULL,
-            start_new_session=True,
-        )
+        self._process = await started(nvml_meter.__file__)
         answer = await self._ask({**self._setup, "devices": list(self._devices)})
         if not answer.get("gpus"):
             await self._end()
@@ -93,7 +86,7 @@ class Meter:
     async def begin(self, cell: int) -> None:
         """Sample for ``cell`` from now on."""
         if self._process is not None:
-            await self._tell({"start": cell, "path": str(samples_path(self._folder, cell))})
+            await tell(self._process, {"start": cell, "path": str(samples_path(self._folder, cell))})
 
     async def pause(self) -> str | None:
         """Stop sampling; return what went wrong, None if nothing did."""
@@ -105,7 +98,7 @@ class Meter:
 
     async def _ask(self, order: dict[str, object]) -> dict[str, Any]:
         """Return the answer to an order; empty if the process died or is silent."""
-        await self._tell(order)
+        await tell(self._process, order)
         if self._process is None or self._process.stdout is None:
             return {}
         line = b""
@@ -114,23 +107,6 @@ class Meter:
                 line = await self._process.stdout.readline()
         return msgspec.json.decode(line, type=dict[str, Any]) if line else {}
 
-    async def _tell(self, order: dict[str, object]) -> None:
-        if self._process is not None and self._process.stdin is not None:
-            # It has died, which the answer shows; uvloop calls writing to a closed pipe a RuntimeError.
-            with suppress(ConnectionError, RuntimeError):
-                self._process.stdin.write(msgspec.json.encode(order) + b"\n")
-                await self._process.stdin.drain()
-
     async def _end(self) -> None:
         process, self._process = self._process, None
-        if process is None:
-            return
-        if process.stdin is not None:
-            process.stdin.close()
-        try:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_END_SECONDS):
-                    await process.wait()
-        finally:
-            if process.returncode is None:
-                process.kill()
+        await end(process)

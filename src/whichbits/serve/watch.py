@@ -1,10 +1,8 @@
 """The watch over a running arm: every replica's /metrics while cells run, taken by another process."""
 
 import asyncio
-import sys
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import Process
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
@@ -13,10 +11,10 @@ import msgspec
 
 from whichbits.record.scrapes import FOLDER, drop_torn_member, during_path
 from whichbits.serve import watcher
+from whichbits.serve.sidecar import end, started, tell
 
 INTERVAL_SECONDS = 0.5
 _REPORT_SECONDS = 5.0
-_END_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,7 @@ class Watch:
             await self._end()
             await self._start()
         self._cell = cell
-        await self._tell({"start": cell})
+        await tell(self._process, {"start": cell})
 
     async def pause(self) -> WatchReport:
         """Stop scraping, and say how it went. All that is counted is on the disk.
@@ -101,7 +99,7 @@ class Watch:
         if self._cell is None:
             raise RuntimeError("a pause without a begin")
         cell, self._cell = self._cell, None
-        await self._tell({"pause": True})
+        await tell(self._process, {"pause": True})
         try:
             async with asyncio.timeout(_REPORT_SECONDS):
                 return await self._report_on(cell)
@@ -114,37 +112,16 @@ class Watch:
         for path in paths:
             # What is appended behind a torn member could not be read.
             await asyncio.to_thread(drop_torn_member, self._folder, path)
-        self._process = await asyncio.create_subprocess_exec(
-            # By path and isolated, with a session of its own: Ctrl-C in a terminal is for us to obey.
-            *(sys.executable, "-I", "-S", watcher.__file__),
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=PIPE,
-            start_new_session=True,
-        )
+        self._process = await started(watcher.__file__)
         targets = [{**asdict(target), "path": str(path)} for target, path in zip(self._targets, paths, strict=True)]
-        await self._tell({"origin_ns": self._origin_ns, "interval_seconds": self._interval_seconds, "targets": targets})
+        await tell(
+            self._process,
+            {"origin_ns": self._origin_ns, "interval_seconds": self._interval_seconds, "targets": targets},
+        )
 
     async def _end(self) -> None:
         process, self._process = self._process, None
-        if process is None:
-            return
-        if process.stdin is not None:
-            process.stdin.close()
-        try:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_END_SECONDS):
-                    await process.wait()
-        finally:
-            if process.returncode is None:
-                process.kill()
-
-    async def _tell(self, order: dict[str, object]) -> None:
-        if self._process is not None and self._process.stdin is not None:
-            # It has died, which the report says; uvloop calls writing to a closed pipe a RuntimeError.
-            with suppress(ConnectionError, RuntimeError):
-                self._process.stdin.write(msgspec.json.encode(order) + b"\n")
-                await self._process.stdin.drain()
+        await end(process)
 
     async def _report_on(self, cell: int) -> WatchReport:
         """Return the report on ``cell``, past those of earlier pauses that were not waited for."""
