@@ -39,7 +39,7 @@ def test_kill_9_of_one_replicas_engine_in_mid_cell(tmp_path: Path, vllm_python: 
         engine_core(running, 1).kill()
         assert running.wait() == 3
 
-        assert "bf16: the server ended with exit code" in running.stderr
+        assert "replica 1: the server ended with exit code" in running.stderr
         assert "while it was serving" in running.stderr
         assert "engine core exited unexpectedly" in running.stderr
         assert "bf16-1.log" in "".join(running.stderr.split())
