@@ -1,5 +1,12 @@
 """Which bits to serve, from which load on, on your hardware and traffic, and why."""
 
-from importlib.metadata import version
+from typing import Any
 
-__version__ = version("whichbits")
+
+def __getattr__(name: str) -> Any:
+    """Look the version up when it is asked for: reading the installation takes as long as reading a short log."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("whichbits")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -55,6 +55,8 @@ def kv_cache_is_full(console: Sequence[LogLine]) -> LogLine | None:
 def _rates(known: Wording, console: Sequence[LogLine]) -> Iterator[tuple[float, LogLine]]:
     """Yield the one number of each line; a server's log holds tens of thousands of them."""
     for line in console:
-        if found := search(known, line):
+        wrapped = bool(line.continuation) or line.cut
+        found = search(known, line) if wrapped else known.mark in line.text and known.pattern.search(line.text)
+        if found:
             with contextlib.suppress(ValueError):
                 yield float(found[1]), line
