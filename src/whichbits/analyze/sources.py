@@ -9,9 +9,8 @@ from pathlib import Path
 import msgspec
 import pyarrow as pa
 
-from whichbits.analyze.cell_noise import replicates
 from whichbits.analyze.sides import Side
-from whichbits.analyze.summarize import summarize
+from whichbits.analyze.summarize import resample, slo_of, summarize
 from whichbits.analyze.summary import ArmSummary, CellSummary, Summary
 from whichbits.errors import BadInput
 from whichbits.record.importers.imported_cell import ImportedCell
@@ -20,7 +19,6 @@ from whichbits.record.importers.tools import read_results
 from whichbits.record.manifest import FILE_NAME
 from whichbits.record.run import Run
 from whichbits.record.schema import Cell, Manifest
-from whichbits.study.model import Slo
 
 _SUMMARY_KEYS = (b'"schema_version"', b'"crossovers"', b'"load_unit"')
 _RESULT_ENDINGS = (".json", ".jsonl", ".yaml", ".yml", ".csv")
@@ -93,9 +91,8 @@ def _of_results(path: Path) -> tuple[Side, ...]:
 
 
 def _of_run(run: Run, more: dict[str, dict[str, str]]) -> tuple[Side, ...]:
-    summary, slo = summarize(run), run.manifest.study.get("slo")
-    bounds = None if slo is None else Slo.model_validate(slo)
-    resampled = {cell.cell: replicates(cell, run.of_cell(cell.cell), bounds) for cell in run.cells}
+    bounds, resampled = slo_of(run), resample(run)
+    summary = summarize(run, resampled)
     prompts = {cell.cell: sent for cell in run.cells if (sent := _prompts(cell, run.of_cell(cell.cell)))}
     told = {"source": run.manifest.source} | _hardware(run.manifest)
     return tuple(

@@ -25,22 +25,31 @@ from whichbits.record.schema import Cell
 from whichbits.study.model import Slo
 
 
-def summarize(run: Run) -> Summary:
-    """Analyse a run, finished or not.
+def resample(run: Run) -> Resampled:
+    """Resample every cell of a run: the costly part of a summary, and all that a comparison needs beside it.
+
+    Raises:
+        BadInput: the run's SLO is not one.
+    """
+    slo = slo_of(run)
+    return {cell.cell: replicates(cell, run.of_cell(cell.cell), slo) for cell in run.cells}
+
+
+def summarize(run: Run, resampled: Resampled | None = None) -> Summary:
+    """Analyse a run, finished or not; ``resampled`` saves the work where it was done already.
 
     Raises:
         BadInput: the run is damaged, or its SLO or a prediction is not one.
     """
+    resampled = resample(run) if resampled is None else resampled
     counts = counted(run.each_scrape())
     described = {arm: arm_summary(run.manifest, record) for arm, record in run.manifest.arms.items()}
-    slo = _slo(run.manifest.study)
-    resampled = {cell.cell: replicates(cell, run.of_cell(cell.cell), slo) for cell in run.cells}
     return conclude(
         Inputs(
             manifest=run.manifest,
             run=run.folder.resolve().name,
             arms=described,
-            cells=_cells(run, counts, resampled, slo),
+            cells=_cells(run, counts, resampled, slo_of(run)),
             resampled=resampled,
             differences=_differences(run, counts),
             profiles=_profiles(run, tuple(described)),
@@ -90,7 +99,9 @@ def _profiles(run: Run, arms: Sequence[str]) -> tuple[Profile, ...]:
     return tuple(sorted(read_profiles(run.folder), key=place))
 
 
-def _slo(study: dict[str, Any]) -> Slo | None:
+def slo_of(run: Run) -> Slo | None:
+    """Return the run's SLO, None if it has none. Raises BadInput if what it has is not one."""
+    study: dict[str, Any] = run.manifest.study
     try:
         return None if study.get("slo") is None else Slo.model_validate(study["slo"])
     except ValidationError as error:
