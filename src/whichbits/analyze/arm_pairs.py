@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from whichbits.analyze.sides import Side, load_name
+from whichbits.analyze.sides import Side
 from whichbits.analyze.sources import Source
 from whichbits.errors import BadInput
+from whichbits.study.model import load_name
 
 
 def pairs(sources: Sequence[Source]) -> list[tuple[Side, Side]]:

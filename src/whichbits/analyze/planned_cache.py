@@ -65,7 +65,7 @@ class PlannedCache:
         )
 
     def _of_load(self, study: Study, cell: Cell) -> list[Prompt]:
-        load = Load(concurrency=cell.concurrency, request_rate=cell.request_rate)
+        load = Load.of(cell)
         if str(load) not in self._prompts:
             # Lengths and prefixes are the same in every repeat; token ids, which differ, play no part.
             self._prompts[str(load)] = [_prompt(study, request) for request in plan_cell(study, load, 0)]

@@ -51,13 +51,6 @@ Sides = tuple[Side, Side]
 """Baseline and candidate."""
 
 
-def load_name(concurrency: int | None, request_rate: float | None) -> str:
-    """Return a load as people write it: ``c16``, ``10/s``, ``10/s cap 32``, or that no file tells it."""
-    if request_rate is None:
-        return "untold" if concurrency is None else f"c{concurrency}"
-    return f"{request_rate:g}/s" + ("" if concurrency is None else f" cap {concurrency}")
-
-
 def same_prompts(sides: Sides, pair: Pair) -> bool:
     """Say whether both cells sent the same prompts, as far as their lengths tell, and leave open the same."""
     if sides[0].predicted != sides[1].predicted:

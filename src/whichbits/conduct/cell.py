@@ -34,7 +34,7 @@ async def measure(stage: Stage, cell: Cell, running: RunningArm) -> None:
         ServerNotReady: a server of the arm died; the cell is kept as far as it came.
         ArmMismatch: a server that came during the cell is not the arm; the cell is kept.
     """
-    load = Load(concurrency=cell.concurrency, request_rate=cell.request_rate)
+    load = Load.of(cell)
     planned = plan_cell(stage.study, load, cell.repeat)
     notes = [*cell.notes, *await unless(stage.stop, changes(stage, running))]
     cache_state = await unless(stage.stop, _prepared_cache(stage, cell, running, planned))
@@ -67,7 +67,7 @@ async def _prepared_cache(stage: Stage, cell: Cell, running: RunningArm, planned
         await drive_cell(
             targets(running, stage.study.request),
             planned,
-            Load(concurrency=cell.concurrency, request_rate=cell.request_rate),
+            Load.of(cell),
             stage.study.limits,
             stage.origin_ns,
             route=_route(stage, cell),
@@ -100,7 +100,7 @@ async def _watched(
     capture = await drive_cell(
         targets(running, stage.study.request),
         planned,
-        Load(concurrency=cell.concurrency, request_rate=cell.request_rate),
+        Load.of(cell),
         stage.study.limits,
         stage.origin_ns,
         route=_route(stage, cell),

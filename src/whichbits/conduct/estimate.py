@@ -49,11 +49,7 @@ class PlannedCell:
 
 def planned_cells(study: Study, planned: Sequence[Visit]) -> list[PlannedCell]:
     """Return the plan's cells in order."""
-    return [
-        _planned_cell(study, c.arm, Load(concurrency=c.concurrency, request_rate=c.request_rate), c.repeat)
-        for visit in planned
-        for c in visit.cells
-    ]
+    return [_planned_cell(study, c.arm, Load.of(c), c.repeat) for visit in planned for c in visit.cells]
 
 
 def study_seconds(study: Study, planned: Sequence[Visit]) -> float:

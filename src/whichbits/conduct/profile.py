@@ -38,7 +38,7 @@ async def profile_arm(stage: Stage, cells: Sequence[Cell], running: RunningArm) 
         _say(stage, f"{running.record.arm}: not profiled: whichbits starts no server of its kind with a profiler")
         return
     for cell in wanted:
-        where = f"{running.record.arm} at {_load(cell)}"
+        where = f"{running.record.arm} at {Load.of(cell)}"
         stage.listen(Notice(f"{where}: profiling"))
         try:
             await unless(stage.stop, _profile(stage, cell, running, running.profiler))
@@ -50,7 +50,7 @@ async def profile_arm(stage: Stage, cells: Sequence[Cell], running: RunningArm) 
 def _is_wanted(stage: Stage, cell: Cell) -> bool:
     measured = any(each.cell == cell.cell and each.state == "done" for each in stage.writer.manifest.cells)
     path = profile_path(stage.writer.folder, cell.arm, cell.concurrency, cell.request_rate)
-    return measured and _load(cell) in stage.study.profiled_loads and not path.exists()
+    return measured and Load.of(cell) in stage.study.profiled_loads and not path.exists()
 
 
 async def _profile(stage: Stage, cell: Cell, running: RunningArm, paths: ProfilerPaths | None) -> None:
@@ -70,7 +70,7 @@ async def _profile(stage: Stage, cell: Cell, running: RunningArm, paths: Profile
     profile = Profile(cell.arm, cell.concurrency, cell.request_rate, replica.name, seconds, named, found, tuple(notes))
     write_profile(folder, profile)
     for note in notes:
-        _say(stage, f"{cell.arm} at {_load(cell)}: {note}")
+        _say(stage, f"{cell.arm} at {Load.of(cell)}: {note}")
 
 
 async def _window(stage: Stage, cell: Cell, running: RunningArm, paths: ProfilerPaths, seconds: float) -> str | None:
@@ -113,7 +113,7 @@ async def _driven(  # noqa: PLR0913, PLR0917 - the last two are for the window o
     return await drive_cell(
         targets(running, stage.study.request),
         planned,
-        _load(cell),
+        Load.of(cell),
         stage.study.limits,
         stage.origin_ns,
         route=Route(stage.study.arms[cell.arm].balance, seed=stage.study.seed + _unused_repeat(stage)),
@@ -130,7 +130,7 @@ def _traffic(stage: Stage, cell: Cell, seconds: float) -> list[PlannedRequest]:
     rate = requests / took_s if took_s > 0 else float(requests)
     needed = 2 * _steady_after(cell, stage) + math.ceil(rate * (seconds + _MARGIN_SECONDS))
     study = stage.study.model_copy(update={"cell": CellSize(requests=max(requests, needed))})
-    return list(plan_cell(study, _load(cell), _unused_repeat(stage)))
+    return list(plan_cell(study, Load.of(cell), _unused_repeat(stage)))
 
 
 def _unused_repeat(stage: Stage) -> int:
@@ -151,10 +151,6 @@ async def _either(traffic: "asyncio.Task[CellCapture]", other: Coroutine[Any, An
     finally:
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
-
-
-def _load(cell: Cell) -> Load:
-    return Load(concurrency=cell.concurrency, request_rate=cell.request_rate)
 
 
 def _say(stage: Stage, text: str) -> None:

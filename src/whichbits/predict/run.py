@@ -123,7 +123,7 @@ def _predict_cell(
 
 def question_of(study: Study, cell: Cell) -> Question:
     """Return what a cell asks: the same requests that a measured run would send."""
-    planned = plan_cell(study, Load(concurrency=cell.concurrency, request_rate=cell.request_rate), cell.repeat)
+    planned = plan_cell(study, Load.of(cell), cell.repeat)
     traffic = study.traffic
     prefix_tokens = traffic.prefix_tokens if isinstance(traffic, PrefixRepetitionTraffic) else 0
     return Question(Workload.of(planned, prefix_tokens), cell.concurrency, study.cache, study.seed + cell.repeat)

@@ -11,8 +11,8 @@ from rich.text import Text
 from whichbits.analyze.comparison import Comparison, PairComparison, Row
 from whichbits.analyze.gates import GateOutcome
 from whichbits.analyze.load_curves import METRICS
-from whichbits.analyze.sides import load_name
 from whichbits.report.wording import MISSING, number, plain
+from whichbits.study.model import load_name
 
 VERDICTS = {
     "better": "better",

@@ -6,6 +6,7 @@ from collections import Counter
 
 from whichbits.analyze.summary import CellSummary, Crossing, Crossover, Finding, Recommendation, Summary
 from whichbits.record.schema import Cell
+from whichbits.study.model import load_name
 
 MISSING = "–"  # noqa: RUF001 - an en dash is what a table shows for a value that is not known
 THIN = "~"
@@ -87,10 +88,8 @@ def load_text(cell: CellSummary | Cell) -> str:
 
 def rate_text(request_rate: float | None, concurrency: int | None) -> str:
     """Return the same of a rate and a concurrency."""
-    if request_rate is None:
-        return f"c{count(concurrency)}"
-    cap = "" if concurrency is None else f" cap {concurrency}"
-    return f"{request_rate:g}/s{cap}"
+    untold = request_rate is None and concurrency is None
+    return f"c{MISSING}" if untold else load_name(concurrency, request_rate)
 
 
 def crossing_text(crossing: Crossing) -> str:
@@ -117,17 +116,6 @@ def leader_text(crossover: Crossover) -> str:
     nobody = "?" if crossover.verdict == "noisy" else "tie"
     low, high = crossover.leader_low_load or nobody, crossover.leader_high_load or nobody
     return low if low == high and len(crossover.crossings) < 2 else f"{low} → {high}"
-
-
-def range_text(low: float | None, high: float | None) -> str:
-    """Return a range of load: ``all loads``, ``up to 5``, ``5 to 20``, ``from 20``."""
-    if low is None and high is None:
-        return "at every load"
-    if low is None:
-        return f"up to {short_load(high or 0)}"
-    if high is None:
-        return f"from {short_load(low)}"
-    return f"{short_load(low)} to {short_load(high)}"
 
 
 def claim(recommendation: Recommendation) -> str:

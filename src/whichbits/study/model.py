@@ -1,6 +1,6 @@
 """The study file as types: what is asked. Every key is documented here, or with its arm, and nowhere else."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Protocol, Self
 
 from pydantic import (
     AfterValidator,
@@ -60,6 +60,27 @@ class RandomTraffic(Strict):
 Traffic = Annotated[ChatTraffic | PrefixRepetitionTraffic | RandomTraffic, Field(discriminator="kind")]
 
 
+class Loaded(Protocol):
+    """Whatever was under a load."""
+
+    @property
+    def concurrency(self) -> int | None:
+        """Streams; with a rate, the most in flight."""
+        ...
+
+    @property
+    def request_rate(self) -> float | None:
+        """Requests per second."""
+        ...
+
+
+def load_name(concurrency: int | None, request_rate: float | None) -> str:
+    """Return a load as people write it: ``c16``, ``10/s``, ``10/s cap 32``, or that no file tells it."""
+    if request_rate is None:
+        return "untold" if concurrency is None else f"c{concurrency}"
+    return f"{request_rate:g}/s" + ("" if concurrency is None else f" cap {concurrency}")
+
+
 class Load(Strict):
     """One point of the sweep: a concurrency (closed loop), a request rate (open loop), or a rate with a cap."""
 
@@ -78,12 +99,14 @@ class Load(Strict):
             raise ValueError(message)
         return self
 
+    @classmethod
+    def of(cls, cell: Loaded) -> Self:
+        """Return the load of a cell, in whichever form it is recorded."""
+        return cls(concurrency=cell.concurrency, request_rate=cell.request_rate)
+
     def __str__(self) -> str:
-        """Return the load as people write it: ``c16``, ``10/s``, ``10/s cap 32``."""
-        if self.request_rate is None:
-            return f"c{self.concurrency}"
-        cap = "" if self.concurrency is None else f" cap {self.concurrency}"
-        return f"{self.request_rate:g}/s{cap}"
+        """Return the load as people write it."""
+        return load_name(self.concurrency, self.request_rate)
 
 
 class CellSize(Strict):

@@ -9,6 +9,7 @@ from whichbits.analyze.books import Difference
 from whichbits.analyze.kernels.profile import Profile
 from whichbits.analyze.summary import ArmSummary, CellSummary, Crossover, Finding, SloCapacity
 from whichbits.record.schema import Manifest
+from whichbits.study.model import load_name
 
 
 @dataclass(frozen=True)
@@ -35,10 +36,8 @@ Check = Callable[[Observed], Iterator[Finding]]
 
 
 def load_of(cell: CellSummary | Profile) -> str:
-    """Return the load as people write it: ``c16``, ``10/s``, ``10/s cap 32``."""
-    if cell.request_rate is None:
-        return f"c{cell.concurrency}"
-    return f"{cell.request_rate:g}/s" + ("" if cell.concurrency is None else f" cap {cell.concurrency}")
+    """Return the load as people write it."""
+    return load_name(cell.concurrency, cell.request_rate)
 
 
 def place(cell: CellSummary) -> str:
