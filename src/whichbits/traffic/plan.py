@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,15 +19,29 @@ from whichbits.traffic.draws import Draws, Integers
 from whichbits.traffic.lengths import log_normal_lengths, uniform_lengths
 
 
+class Message(NamedTuple):
+    """One turn of a conversation in words."""
+
+    role: str
+    content: str
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedRequest:
-    """One request to come. ``offset_ns`` is its scheduled send after the cell's start; None in a closed loop."""
+    """One request to come. ``offset_ns`` is its scheduled send after the cell's start; None in a closed loop.
+
+    ``prompt`` holds token ids, or nothing where ``messages`` say it in words. A later turn of a session has no
+    offset of its own: it is due ``think_ns`` after the request of index ``follows`` has ended.
+    """
 
     index: int
     prompt: tuple[int, ...]
     output_tokens: int
     offset_ns: int | None
     prefix: int | None = None
+    messages: tuple[Message, ...] = ()
+    follows: int | None = None
+    think_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
