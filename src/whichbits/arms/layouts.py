@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whichbits.arms.layers import Matrix
-from whichbits.arms.packing import pack, pack_awq, pack_rows, unpack, unpack_awq, unpack_rows
+from whichbits.arms.packing import AWQ_ORDER, pack, pack_rows, unpack, unpack_rows
 from whichbits.arms.recipe import NIBBLES_A_WORD, Recipe
 from whichbits.arms.rounding import Rounded, as_float32, encode
 
@@ -145,15 +145,15 @@ class Awq:
         """Return the columns of this block of rows."""
         del recipe
         return {
-            "qweight": pack_awq(_nibbles(rounded).T),
-            "qzeros": pack_awq(_zeros(rounded).T),
+            "qweight": pack_rows(_nibbles(rounded), AWQ_ORDER).T,
+            "qzeros": pack_rows(_zeros(rounded), AWQ_ORDER).T,
             "scales": _scales(rounded.scales, scales_as).T,
         }
 
     def rounded(self, pieces: Pieces, recipe: Recipe, scales_as: str, rows: int) -> Rounded:
         """Unpack."""
-        del recipe, rows
-        codes, zeros = unpack_awq(pieces["qweight"]).T, unpack_awq(pieces["qzeros"]).T
+        del recipe
+        codes, zeros = (unpack_rows(pieces[role].T, rows, AWQ_ORDER) for role in ("qweight", "qzeros"))
         return Rounded(codes, _numbers(pieces["scales"], scales_as).T, zeros)
 
 

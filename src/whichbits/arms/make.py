@@ -145,6 +145,15 @@ def copy_extras(source: Path, folder: Path) -> None:
             shutil.copyfile(file, folder / file.name)
 
 
+def copy_missing(source: Path, folder: Path) -> None:
+    """Copy the small files that ``folder`` does not have yet."""
+    with tempfile.TemporaryDirectory(dir=folder) as staged:
+        copy_extras(source, Path(staged))
+        for file in Path(staged).iterdir():
+            if not (folder / file.name).exists():
+                file.rename(folder / file.name)
+
+
 def json_text(content: Mapping[str, Any]) -> str:
     """Return JSON as people read it."""
     return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"

@@ -8,8 +8,11 @@ from whichbits.arms.recipe import NIBBLES_A_WORD
 Nibbles = NDArray[np.uint8]
 Words = NDArray[np.uint32]
 
-_AWQ_ORDER = (0, 2, 4, 6, 1, 3, 5, 7)
-_AWQ_PLACES = tuple(int(place) for place in np.argsort(_AWQ_ORDER))
+Order = tuple[int, ...]
+
+IN_ORDER: Order = (0, 1, 2, 3, 4, 5, 6, 7)
+AWQ_ORDER: Order = (0, 2, 4, 6, 1, 3, 5, 7)
+"""Which of eight codes each nibble holds, from the lowest bits up."""
 
 
 def pack(codes: Nibbles) -> Words:
@@ -24,27 +27,25 @@ def unpack(words: Words) -> Nibbles:
     return ((pairs | (pairs << 4)) & 0x0F0F).view(np.uint8)
 
 
-def pack_rows(codes: Nibbles) -> Words:
+def pack_rows(codes: Nibbles, order: Order = IN_ORDER) -> Words:
     """Pack down the rows: [8 n, columns] codes into [n, columns] words; missing rows at the end are zeros."""
-    missing = -len(codes) % NIBBLES_A_WORD
-    return pack(np.pad(codes, ((0, missing), (0, 0))).T).T
+    eights = _in_eights(codes)
+    words = np.empty((len(eights), codes.shape[1], 4), np.uint8)
+    for byte in range(4):
+        words[:, :, byte] = eights[:, order[2 * byte]] | (eights[:, order[2 * byte + 1]] << 4)
+    return words.view("<u4")[:, :, 0]
 
 
-def unpack_rows(words: Words, rows: int) -> Nibbles:
+def unpack_rows(words: Words, rows: int, order: Order = IN_ORDER) -> Nibbles:
     """Return the [rows, columns] codes that were packed down the rows."""
-    return unpack(words.T).T[:rows]
+    codes = np.empty((len(words), NIBBLES_A_WORD, words.shape[1]), np.uint8)
+    parts = np.ascontiguousarray(words)[:, :, None].view(np.uint8)
+    for nibble, place in enumerate(order):
+        codes[:, place] = (parts[:, :, nibble // 2] >> (4 * (nibble % 2))) & 15
+    return codes.reshape(-1, words.shape[1])[:rows]
 
 
-def pack_awq(codes: Nibbles) -> Words:
-    """Pack [rows, 8 n] codes in AWQ's order: the words' nibbles hold codes 0, 2, 4, 6, 1, 3, 5, 7."""
-    return pack(_reordered(codes, _AWQ_ORDER))
-
-
-def unpack_awq(words: Words) -> Nibbles:
-    """Return the codes of words in AWQ's order."""
-    return _reordered(unpack(words), _AWQ_PLACES)
-
-
-def _reordered(codes: Nibbles, order: tuple[int, ...]) -> Nibbles:
-    rows, columns = codes.shape
-    return codes.reshape(rows, -1, NIBBLES_A_WORD)[:, :, list(order)].reshape(rows, columns)
+def _in_eights(codes: Nibbles) -> Nibbles:
+    missing = -len(codes) % NIBBLES_A_WORD
+    whole = np.pad(codes, ((0, missing), (0, 0))) if missing else codes
+    return whole.reshape(-1, NIBBLES_A_WORD, codes.shape[1])

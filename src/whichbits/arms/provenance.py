@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -57,4 +58,22 @@ def write_provenance(folder: Path, arm: Arm, source: Source, hashes: Mapping[str
         ],
         "kept": dict(arm.kept),
     }
+    _write(folder, content)
+
+
+def write_conversion(folder: Path, gguf: Path, hashes: Mapping[str, str], weight_format: str) -> None:
+    """Say of a checkpoint that was made of a GGUF file what it was made of."""
+    _write(
+        folder,
+        {
+            "schema_version": 1,
+            "made_by": f"whichbits {__version__}",
+            "how": "widened from GGUF",
+            "source": {"file": str(gguf.resolve()), "sha256": dict(hashes)},
+            "weight_format": weight_format,
+        },
+    )
+
+
+def _write(folder: Path, content: Mapping[str, Any]) -> None:
     (folder / FILE).write_bytes(msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")

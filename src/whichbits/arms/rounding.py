@@ -68,19 +68,18 @@ def as_e4m3(values: Floats) -> NDArray[np.uint8]:
     return (((bits >> 24) & 0x80) | (narrow & 0x7F)).astype(np.uint8)
 
 
-def e4m3_values() -> Floats:
-    """Return the number that each of the 256 codes of e4m3 stands for; 0x7F and 0xFF are not numbers."""
-    codes = np.arange(256, dtype=np.uint32)
-    exponent, mantissa = (codes >> 3) & 15, codes & 7
-    size = np.where(exponent == 0, mantissa * 2.0**-9, (8 + mantissa) * 2.0 ** (exponent.astype(np.float64) - 10))
-    size[(codes & 0x7F) == 0x7F] = np.nan
-    return np.where(codes & 0x80, -size, size).astype(np.float32)
+def from_e4m3(codes: NDArray[np.uint8]) -> Floats:
+    """Return the numbers that codes of e4m3 stand for; 0x7F and 0xFF, which are none, become 480."""
+    wide = codes.astype(np.uint32)
+    numbers = (((wide & 0x80) << 24) | ((wide & 0x7F) << 20)).view(np.float32)
+    numbers *= np.float32(2.0**120)
+    return numbers
 
 
-def e4m3_steps() -> Floats:
-    """Return the distance to the neighbours of each of the 256 codes of e4m3."""
-    exponent = np.maximum((np.arange(256) >> 3) & 15, 1)
-    return np.exp2(exponent - 10.0).astype(np.float32)
+def e4m3_square_steps(codes: NDArray[np.uint8]) -> Floats:
+    """Return the square of the distance between neighbours at each code: 2^(2 (e - 10)) at exponent field e."""
+    exponents = np.maximum((codes >> 3) & 15, 1) * np.uint8(2) + np.uint8(127 - 20)
+    return (exponents.astype(np.uint32) << 23).view(np.float32)
 
 
 def scale_type(dtype: str, recipe: Recipe) -> str:
@@ -100,7 +99,7 @@ def restore(rounded: Rounded, recipe: Recipe) -> Floats:
     """Return the weights that codes, scales and zero points stand for."""
     rows, inputs = rounded.codes.shape
     if recipe.kind == "float":
-        return _E4M3[rounded.codes] * rounded.scales
+        return from_e4m3(rounded.codes.view(np.uint8)) * rounded.scales
     grouped = rounded.codes.astype(np.float32).reshape(rows, rounded.scales.shape[1], -1)
     if recipe.bits == 4:
         grouped -= np.float32(_INT4_MIDDLE) if rounded.zeros is None else rounded.zeros[:, :, None]
@@ -112,7 +111,8 @@ def expected_square_error(rounded: Rounded, recipe: Recipe) -> float:
     """Return the sum of squared errors that rounding to nearest leaves: step²/12 a weight, evenly spread in a step."""
     squares = np.square(rounded.scales, dtype=np.float64)
     if recipe.kind == "float":
-        return float((_E4M3_SQUARES[rounded.codes].sum(axis=1, dtype=np.float64) * squares[:, 0]).sum() / 12)
+        steps = e4m3_square_steps(rounded.codes.view(np.uint8)).sum(axis=1)
+        return float(np.dot(steps, squares[:, 0])) / 12
     a_scale = rounded.codes.shape[1] // rounded.scales.shape[1]
     return float(squares.sum()) * a_scale / 12
 
@@ -155,6 +155,3 @@ def _stored(scales: Floats, scales_as: str) -> Floats:
     safe = np.where(scales == 0, np.float32(1), np.maximum(scales, np.float32(_LEAST_SCALE[scales_as])))
     return as_float32(encode(safe, scales_as), scales_as).reshape(scales.shape)
 
-
-_E4M3 = e4m3_values()
-_E4M3_SQUARES = np.square(e4m3_steps())
