@@ -18,6 +18,12 @@ _CLASSES: tuple[tuple[str, tuple[int, int]], ...] = (
     ("Blackwell (B200)", (10, 0)),
 )
 
+_OPERANDS = {
+    "int8": "multiplied in INT8",
+    "fp8": "multiplied in FP8",
+    "16": "weights are unpacked on the way, and multiplied in 16 bits",
+}
+
 
 @dataclass(frozen=True)
 class GpuClass:
@@ -25,12 +31,12 @@ class GpuClass:
 
     name: str
     kernel: Kernel | None
-    note: str | None
+    note: str
 
     @property
     def native(self) -> bool:
-        """Whether its tensor cores get what the format stores; 4-bit weights are unpacked to 16 bits on every GPU."""
-        return self.kernel is not None and self.note is None
+        """Whether a kernel that is made for the format runs: W8A8 in 8 bits, W4A16 unpacked on the way to 16."""
+        return self.kernel is not None and self.kernel.note is None
 
 
 def gpu_classes(checkpoint: Checkpoint, recipe: Recipe) -> tuple[GpuClass, ...]:
@@ -44,4 +50,4 @@ def _on(name: str, capability: tuple[int, int], checkpoint: Checkpoint, recipe: 
         kernel = kernel_of(checkpoint, arm, capability, EngineVersion.of(None))
     except BadInput as refusal:
         return GpuClass(name, None, refusal.what)
-    return GpuClass(name, kernel, kernel.note)
+    return GpuClass(name, kernel, kernel.note or _OPERANDS[kernel.operands])

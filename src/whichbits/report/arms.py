@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from whichbits.arms.gpus import GpuClass, gpu_classes
 from whichbits.arms.provenance import Arm
@@ -18,9 +17,9 @@ _EXPECTED_TO_STAY = ("embedding", "lm_head")
 def print_arm(arm: Arm, source: Checkpoint, console: Console) -> None:
     """Print one arm when it is made."""
     console.print(f"[bold]{arm.recipe.name}[/bold]  {arm.folder}", highlight=False, soft_wrap=True)
-    for line in _lines(arm, source):
+    classes = gpu_classes(read_checkpoint(arm.folder), arm.recipe)
+    for line in (*_lines(arm, source), *_kernels(classes)):
         console.print(f"  {line}", highlight=False, soft_wrap=True, markup=False)
-    console.print(_table(gpu_classes(read_checkpoint(arm.folder), arm.recipe)))
 
 
 def arms_json(source: Checkpoint, arms: Iterable[Arm]) -> dict[str, Any]:
@@ -46,12 +45,14 @@ def _lines(arm: Arm, source: Checkpoint) -> Iterator[str]:
         yield "vLLM 0.32 refuses GPTQ files with zero points; compressed-tensors and AWQ may have them"
 
 
-def _table(classes: Iterable[GpuClass]) -> Table:
-    table = Table("GPU", "kernel", "note", box=None, padding=(0, 2, 0, 2))
+def _kernels(classes: Iterable[GpuClass]) -> Iterator[str]:
+    """One line for each kernel, with the classes of GPU that run it."""
+    rows: dict[tuple[str, str], list[str]] = {}
     for each in classes:
         kernel = "cannot run" if each.kernel is None else each.kernel.name or each.kernel.family
-        table.add_row(each.name, kernel, each.note or "native")
-    return table
+        rows.setdefault((kernel, each.note), []).append(each.name)
+    for (kernel, note), names in rows.items():
+        yield f"{', '.join(names)}: {kernel}, {note}"
 
 
 def _as_json(arm: Arm) -> dict[str, Any]:
