@@ -58,9 +58,7 @@ def weights(layers: int = 2, layer: Mapping[str, tuple[int, int]] = LAYER) -> di
     return {name: random.normal(0, 0.02, shape).astype(np.float32) for name, shape in shapes.items()}
 
 
-def write_model(
-    folder: Path, tensors: Mapping[str, Array] | None = None, dtype: str = "BF16", **config: Any
-) -> Path:
+def write_model(folder: Path, tensors: Mapping[str, Array] | None = None, dtype: str = "BF16", **config: Any) -> Path:
     """Write a checkpoint folder; every tensor is stored as ``dtype``."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(CONFIG | config))

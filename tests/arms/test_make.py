@@ -157,8 +157,10 @@ def test_other_wide_types_are_read_too(tmp_path: Path, dtype: str) -> None:
 
 
 def test_experts_are_quantised_and_their_router_is_not(tmp_path: Path) -> None:
-    experts = {f"mlp.experts.{n}.{name}": (128, 128) for n in range(3) for name in ("gate_proj", "up_proj", "down_proj")}
-    attention = {name: (128, 128) for name in ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj")}
+    experts = {
+        f"mlp.experts.{n}.{name}": (128, 128) for n in range(3) for name in ("gate_proj", "up_proj", "down_proj")
+    }
+    attention = dict.fromkeys(("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"), (128, 128))
     tensors = weights(1, attention | experts | {"mlp.gate": (8, 128)})
     model = write_model(tmp_path / "model", tensors, num_hidden_layers=1, num_experts=3, model_type="qwen3_moe")
     arm = made(tmp_path, "w4a16", model)

@@ -15,8 +15,10 @@ from tests.arms.models import weights, write_model
 from whichbits.arms.declaration import declare
 from whichbits.arms.layers import choose
 from whichbits.arms.order import Order, carry_out, source_of
+from whichbits.arms.packing import pack
 from whichbits.arms.provenance import Arm
 from whichbits.arms.recipe import Wishes, recipes_of
+from whichbits.arms.rounding import encode
 from whichbits.arms.source import open_source
 from whichbits.errors import ArmMismatch, BadInput
 
@@ -164,12 +166,11 @@ def test_a_header_longer_than_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("scheme", ["compressed-tensors", "gptq", "awq"])
 def test_scales_in_another_order_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str) -> None:
     """The scales of each block are written upside down."""
-    from whichbits.arms import layouts
-
-    encode = layouts.encode
-    monkeypatch.setattr(layouts, "encode", lambda scales, dtype: encode(scales[::-1], dtype))
-    tensors = weights()
-    tensors = {name: values * np.linspace(0.2, 3, len(values)).reshape(-1, *[1] * (values.ndim - 1)) for name, values in tensors.items()}
+    monkeypatch.setattr("whichbits.arms.layouts.encode", lambda scales, dtype: encode(scales[::-1], dtype))
+    tensors = {
+        name: values * np.linspace(0.2, 3, len(values)).reshape(-1, *[1] * (values.ndim - 1))
+        for name, values in weights().items()
+    }
 
     model = write_model(tmp_path / "model", tensors)
     assert code_of(lambda: carried_out(tmp_path, model, "w4a16", scheme=scheme)) == "arm_error_too_large"
@@ -177,9 +178,6 @@ def test_scales_in_another_order_are_noticed(tmp_path: Path, monkeypatch: pytest
 
 
 def test_words_in_another_order_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from whichbits.arms import layouts
-
-    pack = layouts.pack
-    monkeypatch.setattr(layouts, "pack", lambda codes: pack(codes[:, ::-1]))
+    monkeypatch.setattr("whichbits.arms.layouts.pack", lambda codes: pack(codes[:, ::-1]))
 
     assert code_of(lambda: carried_out(tmp_path, write_model(tmp_path / "m"), "w4a16")) == "arm_error_too_large"

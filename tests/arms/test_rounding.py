@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.arms.models import Array
 from whichbits.arms.recipe import Recipe, Wishes, recipes_of
 from whichbits.arms.rounding import (
     as_bfloat16,
@@ -24,8 +25,9 @@ def recipe(name: str, **wishes: object) -> Recipe:
     return recipes_of([name], Wishes(**wishes))[0]  # type: ignore[arg-type]
 
 
-def oracle(values: np.ndarray) -> np.ndarray:
-    return np.clip(values, -448, 448).astype(ml_dtypes.float8_e4m3fn).view(np.uint8)
+def oracle(values: Array) -> Array:
+    rounded: Array = np.clip(values, -448, 448).astype(ml_dtypes.float8_e4m3fn)
+    return rounded.view(np.uint8)
 
 
 def test_every_sixteenth_of_a_step_of_e4m3_rounds_as_ml_dtypes_rounds() -> None:

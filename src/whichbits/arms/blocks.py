@@ -1,4 +1,4 @@
-"""Work in blocks of rows: small enough for memory, large enough for the disk, and rounded by slices that fit a cache."""
+"""Work in blocks of rows: small enough for memory, large enough for the disk, rounded by slices that fit a cache."""
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from whichbits.arms.layers import Matrix
 from whichbits.arms.packing import AWQ_ORDER, pack, pack_rows, unpack, unpack_rows
 from whichbits.arms.recipe import NIBBLES_A_WORD, Recipe
-from whichbits.arms.rounding import Rounded, as_float32, encode
+from whichbits.arms.rounding import Codes, Rounded, as_float32, encode
 
 Piece = NDArray[Any]
 Pieces = Mapping[str, Piece]
@@ -64,7 +64,8 @@ class Plain:
 
     def rounded(self, pieces: Pieces, recipe: Recipe, scales_as: str, rows: int) -> Rounded:
         """Return codes and scales, one a row in either case."""
-        codes = pieces["weight"].view(np.int8 if recipe.kind == "int" else np.uint8)
+        stored = pieces["weight"]
+        codes: Codes = stored.view(np.int8) if recipe.kind == "int" else stored.view(np.uint8)
         scales = _numbers(pieces["weight_scale"], scales_as).reshape(-1, 1)
         return Rounded(codes, np.broadcast_to(scales, (rows, 1)))
 

@@ -101,8 +101,8 @@ def make_arm(source: Source, plan: Plan, output: Path, hashes: Mapping[str, str]
         _write_tensors(source, plan, folder, workers)
         (folder / "config.json").write_text(json_text(plan.config), encoding="utf-8")
         copy_extras(source.folder, folder)
-        errors = tuple(layer_errors(folder, plan.choice.quantised, plan.recipe, plan.scales_as, workers))
         sizes = bytes_of(folder, source, plan.recipe)
+        errors = tuple(layer_errors(folder, plan.choice.quantised, plan.recipe, plan.scales_as, workers))
         arm = Arm(output / plan.recipe.name, plan.recipe, errors, plan.choice.kept, plan.choice.share, sizes)
         write_provenance(folder, arm, source, hashes, how="rounded to nearest")
     return arm

@@ -1,4 +1,4 @@
-"""What ``whichbits arms`` is asked for: the source found or made, everything refused that cannot work, arms one by one."""
+"""What ``whichbits arms`` is asked for: the source found or made, all that cannot work refused, arms one by one."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -60,7 +60,7 @@ def carry_out(order: Order, source: Source) -> Iterator[Arm]:
 def _one(order: Order, source: Source, plan: Plan, hashes: dict[str, str]) -> Arm:
     if order.llm_compressor is None:
         return make_arm(source, plan, order.output, hashes, order.workers)
-    return compress(source, plan, order.output, hashes, order.llm_compressor, order.workers)
+    return compress(source, plan, order.output, hashes, order.llm_compressor)
 
 
 def _narrow(order: Order) -> list[str]:

@@ -18,7 +18,8 @@ AWQ_ORDER: Order = (0, 2, 4, 6, 1, 3, 5, 7)
 def pack(codes: Nibbles) -> Words:
     """Pack [rows, 8 n] codes of 0 to 15 into [rows, n] words, the first code in the lowest bits."""
     pairs = np.ascontiguousarray(codes).view("<u2")
-    return ((pairs | (pairs >> 4)) & 0xFF).astype(np.uint8).view("<u4")
+    bytes_of_two: NDArray[np.uint8] = ((pairs | (pairs >> 4)) & 0xFF).astype(np.uint8)
+    return bytes_of_two.view(np.uint32)
 
 
 def unpack(words: Words) -> Nibbles:
@@ -33,7 +34,7 @@ def pack_rows(codes: Nibbles, order: Order = IN_ORDER) -> Words:
     words = np.empty((len(eights), codes.shape[1], 4), np.uint8)
     for byte in range(4):
         words[:, :, byte] = eights[:, order[2 * byte]] | (eights[:, order[2 * byte + 1]] << 4)
-    return words.view("<u4")[:, :, 0]
+    return words.view(np.uint32)[:, :, 0]
 
 
 def unpack_rows(words: Words, rows: int, order: Order = IN_ORDER) -> Nibbles:

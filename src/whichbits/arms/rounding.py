@@ -38,7 +38,8 @@ class Rounded:
 def as_float32(raw: NDArray[np.uint8], dtype: str) -> Floats:
     """Return the numbers in bytes of type ``BF16``, ``F16`` or ``F32``."""
     if dtype == "BF16":
-        return np.left_shift(raw.view("<u2"), 16, dtype=np.uint32).view(np.float32)
+        wide: NDArray[np.uint32] = np.left_shift(raw.view("<u2"), 16, dtype=np.uint32)
+        return wide.view(np.float32)
     stored: NDArray[np.floating] = raw.view("<f2" if dtype == "F16" else "<f4")
     return stored.astype(np.float32, copy=False)
 
@@ -64,8 +65,9 @@ def as_e4m3(values: Floats) -> NDArray[np.uint8]:
     clipped = np.clip(values, -FP8_MAX, FP8_MAX)
     bits = clipped.view(np.uint32)
     magic = (np.maximum(bits & _EXPONENT, _SMALLEST_NORMAL) + _MAGIC).view(np.float32)
-    narrow = (((clipped + magic) - magic) * np.float32(2.0**-120)).view(np.uint32) >> 20
-    return (((bits >> 24) & 0x80) | (narrow & 0x7F)).astype(np.uint8)
+    rounded: Floats = ((clipped + magic) - magic) * np.float32(2.0**-120)
+    codes: NDArray[np.uint8] = (((bits >> 24) & 0x80) | ((rounded.view(np.uint32) >> 20) & 0x7F)).astype(np.uint8)
+    return codes
 
 
 def from_e4m3(codes: NDArray[np.uint8]) -> Floats:
@@ -78,7 +80,7 @@ def from_e4m3(codes: NDArray[np.uint8]) -> Floats:
 
 def e4m3_square_steps(codes: NDArray[np.uint8]) -> Floats:
     """Return the square of the distance between neighbours at each code: 2^(2 (e - 10)) at exponent field e."""
-    exponents = np.maximum((codes >> 3) & 15, 1) * np.uint8(2) + np.uint8(127 - 20)
+    exponents: NDArray[np.uint8] = np.maximum((codes >> 3) & 15, 1) * np.uint8(2) + np.uint8(127 - 20)
     return (exponents.astype(np.uint32) << 23).view(np.float32)
 
 
@@ -109,7 +111,7 @@ def restore(rounded: Rounded, recipe: Recipe) -> Floats:
 
 def expected_square_error(rounded: Rounded, recipe: Recipe) -> float:
     """Return the sum of squared errors that rounding to nearest leaves: step²/12 a weight, evenly spread in a step."""
-    squares = np.square(rounded.scales, dtype=np.float64)
+    squares: NDArray[np.float64] = np.square(rounded.scales, dtype=np.float64)
     if recipe.kind == "float":
         steps = e4m3_square_steps(rounded.codes.view(np.uint8)).sum(axis=1)
         return float(np.dot(steps, squares[:, 0])) / 12
@@ -154,4 +156,3 @@ def _stored(scales: Floats, scales_as: str) -> Floats:
     """Return scales as they will be read; rows of zeros get one that is harmless."""
     safe = np.where(scales == 0, np.float32(1), np.maximum(scales, np.float32(_LEAST_SCALE[scales_as])))
     return as_float32(encode(safe, scales_as), scales_as).reshape(scales.shape)
-

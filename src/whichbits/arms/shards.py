@@ -65,7 +65,11 @@ class Shards:
     def write(self, name: str, start: int, content: NDArray[Any]) -> None:
         """Put bytes at ``start`` of a tensor."""
         tensor = self.tensors[name]
-        _put(self._open[tensor.file], memoryview(np.ascontiguousarray(content).view(np.uint8).reshape(-1)), tensor.at + start)
+        _put(
+            self._open[tensor.file],
+            np.ascontiguousarray(content).view(np.uint8).reshape(-1).data,
+            tensor.at + start,
+        )
 
     def write_rows(self, name: str, first: int, content: NDArray[Any]) -> None:
         """Put whole rows at row ``first``."""
@@ -75,7 +79,7 @@ class Shards:
         """Put columns at column ``first`` of every row."""
         tensor, each = self.tensors[name], content.shape[1] * content.itemsize
         whole_row, at = tensor.shape[1] * content.itemsize, tensor.at + first * content.itemsize
-        stretches = memoryview(np.ascontiguousarray(content).view(np.uint8).reshape(-1))
+        stretches = np.ascontiguousarray(content).view(np.uint8).reshape(-1).data
         for number in range(len(content)):
             _put(self._open[tensor.file], stretches[number * each : (number + 1) * each], at + number * whole_row)
 

@@ -17,10 +17,9 @@ from whichbits.checkpoint.read import read_checkpoint
 from whichbits.checkpoint.safetensors import Tensor, broken, read_tensors
 from whichbits.errors import BadInput
 
-WIDTHS: Mapping[str, int] = {
-    **{"F64": 8, "I64": 8, "U64": 8, "F32": 4, "I32": 4, "U32": 4, "F16": 2, "BF16": 2, "I16": 2, "U16": 2},
-    **{"I8": 1, "U8": 1, "BOOL": 1, "F8_E4M3": 1, "F8_E5M2": 1},
-}
+_NAMED = {8: ("F64", "I64", "U64"), 4: ("F32", "I32", "U32"), 2: ("F16", "BF16", "I16", "U16")}
+_BYTE_WIDE = ("I8", "U8", "BOOL", "F8_E4M3", "F8_E5M2")
+WIDTHS: Mapping[str, int] = {name: width for width, names in {**_NAMED, 1: _BYTE_WIDE}.items() for name in names}
 """Bytes of a number of each type that safetensors names."""
 
 
@@ -68,7 +67,7 @@ def read_bytes(tensor: Tensor, start: int, stop: int) -> NDArray[np.uint8]:
     """Return bytes of a tensor; reading, not mapping, keeps them out of this process's memory."""
     taken = np.empty(stop - start, np.uint8)
     with tensor.file.open("rb", buffering=0) as file:
-        view, at = memoryview(taken), 0
+        view, at = memoryview(taken.data), 0
         while at < len(taken):
             got = os.preadv(file.fileno(), [view[at:]], tensor.at + start + at)
             if not got:

@@ -1,5 +1,6 @@
 """A written arm read back: each layer's error against the source, and against what rounding to nearest leaves."""
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ _WORDS = {"I64": "<i8", "I32": "<u4", "BF16": "<u2", "F16": "<u2", "F32": "<u4",
 
 @dataclass(frozen=True)
 class LayerError:
-    """Root mean square error of a layer over that of its weights, and the same as rounding to nearest leads one to expect.
+    """Root mean square error of a layer over that of its weights, and what rounding to nearest leads one to expect.
 
     ``expected`` is None where the arm was made in another way.
     """
@@ -99,8 +100,6 @@ def bytes_of(folder: Path, source: Source, recipe: Recipe) -> Bytes:
 
 
 def _predicted(folder: Path, source: Source) -> int | None:
-    import json
-
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     config.setdefault("tie_word_embeddings", source.checkpoint.tied_embeddings)
     try:

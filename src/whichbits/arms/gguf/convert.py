@@ -82,9 +82,7 @@ def _write(rows: _Rows, gguf: Path, header: GgufHeader, dtype: str, shards: Shar
 
 def _values(rows: _Rows, gguf: Path) -> NDArray[np.float32]:
     a_row = rows.tensor.bytes // rows.tensor.shape[0]
-    raw = np.fromfile(
-        gguf, np.uint8, (rows.stop - rows.start) * a_row, offset=rows.tensor.offset + rows.start * a_row
-    )
+    raw = np.fromfile(gguf, np.uint8, (rows.stop - rows.start) * a_row, offset=rows.tensor.offset + rows.start * a_row)
     values: NDArray[np.float32] = quants.dequantize(raw.reshape(rows.stop - rows.start, -1), rows.tensor.type)
     return np.ascontiguousarray(values.reshape(rows.stop - rows.start, *rows.tensor.shape[1:]), np.float32)
 

@@ -85,7 +85,7 @@ def config_of(header: GgufHeader, dtype: str) -> dict[str, Any]:
         "tie_word_embeddings": all(tensor.name != "output.weight" for tensor in header.tensors),
         "torch_dtype": dtype,
     }
-    return config | _special_tokens(header)
+    return {**config, **_special_tokens(header)}
 
 
 def _special_tokens(header: GgufHeader) -> Mapping[str, int]:

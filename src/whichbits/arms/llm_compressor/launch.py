@@ -23,6 +23,7 @@ from whichbits.errors import BadInput
 
 SAMPLES, TOKENS = 512, 2048
 _LAST_LINES = 3
+_READERS = 2
 
 
 @dataclass(frozen=True)
@@ -73,9 +74,7 @@ def insist_on_ready(plan: Plan, interpreter: Interpreter) -> None:
     _insist_on_program(interpreter.python)
 
 
-def compress(
-    source: Source, plan: Plan, output: Path, hashes: Mapping[str, str], interpreter: Interpreter, workers: int
-) -> Arm:
+def compress(source: Source, plan: Plan, output: Path, hashes: Mapping[str, str], interpreter: Interpreter) -> Arm:
     """Make one arm; it appears only when all of it was read back.
 
     Raises:
@@ -86,8 +85,8 @@ def compress(
         _run(source, plan, folder, interpreter)
         copy_missing(source.folder, folder)
         scales_as = _scales_as(plan, folder)
-        errors = tuple(layer_errors(folder, plan.choice.quantised, plan.recipe, scales_as, workers))
         sizes = bytes_of(folder, source, plan.recipe)
+        errors = tuple(layer_errors(folder, plan.choice.quantised, plan.recipe, scales_as, _READERS))
         arm = Arm(output / plan.recipe.name, plan.recipe, errors, plan.choice.kept, plan.choice.share, sizes)
         write_provenance(folder, arm, source, hashes, how="llm-compressor")
     return arm
@@ -140,7 +139,9 @@ def _scales_as(plan: Plan, folder: Path) -> dict[str, str]:
 
 
 def _insist_on_program(python: Path) -> None:
-    question = "import importlib.util as i, sys; sys.exit(not (i.find_spec('llmcompressor') and i.find_spec('datasets')))"
+    question = (
+        "import importlib.util as i, sys; sys.exit(not (i.find_spec('llmcompressor') and i.find_spec('datasets')))"
+    )
     try:
         found = subprocess.run([str(python), "-c", question], capture_output=True, check=False).returncode == 0
     except OSError:
