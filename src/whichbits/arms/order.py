@@ -33,9 +33,11 @@ def source_of(order: Order) -> Source:
     Raises:
         BadInput: the model or a format cannot be used; nothing was written then.
     """
-    recipes_of(_narrow(order), order.wishes) if _narrow(order) or not _is_gguf(order.model) else ()
     if not _is_gguf(order.model):
+        recipes_of(order.formats, order.wishes)
         return open_source(Path(order.model).expanduser())
+    if _narrow(order):
+        recipes_of(_narrow(order), order.wishes)
     return open_source(_converted(order))
 
 
@@ -69,7 +71,12 @@ def _narrow(order: Order) -> list[str]:
 
 
 def _is_gguf(model: str) -> bool:
-    return model.endswith(".gguf") or ("/" not in model and not Path(model).exists() and not model.startswith("."))
+    """Say whether a model is a GGUF file, or a built-in one, which is."""
+    return model.endswith(".gguf") or not (_is_path(model) or Path(model).exists())
+
+
+def _is_path(model: str) -> bool:
+    return "/" in model or model.startswith((".", "~"))
 
 
 def _converted(order: Order) -> Path:
@@ -90,12 +97,19 @@ def _gguf_file(model: str) -> Path:
     """Return the file; a built-in model is fetched, with its linear layers widened to 16 bits."""
     from gguf import GGMLQuantizationType
 
-    from whichbits.serve.embedded.weights.source import BUILT_IN, insist_on_model, store_weights
+    from whichbits.serve.embedded.weights.source import BUILT_IN, store_weights
 
-    insist_on_model(model)
     if model in BUILT_IN:
         return store_weights(model, GGMLQuantizationType.F16).path
-    return Path(model).expanduser()
+    file = Path(model).expanduser()
+    if not file.is_file():
+        raise BadInput(
+            "arm_model_unknown",
+            f"there is no model {model!r} to make arms of",
+            why="it is no folder or .gguf file here, and not the name of a built-in model",
+            fix=f"name a checkpoint folder, a .gguf file, or one of {', '.join(BUILT_IN)}",
+        )
+    return file
 
 
 def _made_of(folder: Path) -> dict[str, str] | None:

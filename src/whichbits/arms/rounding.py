@@ -115,7 +115,7 @@ def expected_square_error(rounded: Rounded, recipe: Recipe) -> float:
     if recipe.kind == "float":
         steps = e4m3_square_steps(rounded.codes.view(np.uint8)).sum(axis=1)
         return float(np.dot(steps, squares[:, 0])) / 12
-    a_scale = rounded.codes.shape[1] // rounded.scales.shape[1]
+    a_scale: int = rounded.codes.shape[1] // rounded.scales.shape[1]
     return float(squares.sum()) * a_scale / 12
 
 

@@ -1,0 +1,103 @@
+"""Arms of a real model, served by a real vLLM: they answer like the source, and a broken one does not."""
+
+import json
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.vllm.studies import ENVIRONMENT
+from whichbits.arms.order import Order, carry_out, source_of
+from whichbits.arms.recipe import Wishes
+from whichbits.checkpoint.safetensors import read_tensors
+
+pytestmark = pytest.mark.vllm
+
+_JUDGE = Path(__file__).with_name("judge.py")
+_SECONDS = 600
+_MODEL = "smollm2-135m-instruct"
+_GROUP = 64  # its 576 inputs are no multiple of 128
+
+
+@dataclass(frozen=True)
+class Judged:
+    """How a model took the text: see ``judge.py``."""
+
+    text: str
+    best: tuple[int, ...]
+    surprise: float
+
+    def agreement(self, other: "Judged") -> float:
+        """Share of places at which both hold the same token for the likeliest."""
+        return float(np.mean(np.array(self.best) == np.array(other.best)))
+
+
+@pytest.fixture(scope="module")
+def arms(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of all arms; bf16 among them."""
+    output = tmp_path_factory.mktemp("arms")
+    for formats, scheme in ((["w8a8-int8", "w4a16"], "compressed-tensors"), (["w4a16"], "gptq"), (["w4a16"], "awq")):
+        order = Order(_MODEL, formats, Wishes(scheme, _GROUP), output, 2)
+        list(carry_out(order, source_of(order)))
+    return output
+
+
+@pytest.fixture(scope="module")
+def reference(arms: Path, vllm_python: Path) -> Judged:
+    return judged(vllm_python, arms / "bf16")
+
+
+def judged(python: Path, model: Path) -> Judged:
+    done = subprocess.run(
+        [str(python), str(_JUDGE), str(model)],
+        env={**os.environ, **ENVIRONMENT, "VLLM_LOGGING_LEVEL": "ERROR"},
+        capture_output=True,
+        text=True,
+        timeout=_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    told: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return Judged(told["text"], tuple(told["best"]), told["surprise"])
+
+
+def test_a_gguf_file_became_a_model_that_answers_sensibly(reference: Judged) -> None:
+    assert "Paris" in reference.text
+    assert reference.surprise < 3.0  # a model that knows nothing of English: ln 49152 = 10.8
+
+
+@pytest.mark.parametrize(
+    ("name", "agreement", "worse"),
+    [("w8a8-int8", 0.85, 0.1), ("w4a16", 0.65, 0.5), ("w4a16-gptq", 0.65, 0.5), ("w4a16-awq", 0.65, 0.5)],
+)
+def test_an_arm_answers_like_its_source(
+    arms: Path, vllm_python: Path, reference: Judged, name: str, agreement: float, worse: float
+) -> None:
+    found = judged(vllm_python, arms / name)
+    print(f"{name}: agreement {found.agreement(reference):.3f}, {found.surprise:.3f} against {reference.surprise:.3f}")
+
+    assert "Paris" in found.text
+    assert found.agreement(reference) >= agreement
+    assert found.surprise < reference.surprise + worse
+
+
+def test_an_arm_with_shuffled_scales_is_visibly_wrong(
+    tmp_path: Path, arms: Path, vllm_python: Path, reference: Judged
+) -> None:
+    broken = shutil.copytree(arms / "w4a16", tmp_path / "broken")
+    random = np.random.default_rng(1)
+    for tensor in read_tensors(broken).values():
+        if tensor.name.endswith("weight_scale"):
+            scales = np.memmap(tensor.file, np.uint16, "r+", tensor.at, (tensor.elements,))
+            random.shuffle(scales)
+            scales.flush()
+    found = judged(vllm_python, broken)
+    print(f"shuffled: agreement {found.agreement(reference):.3f}, {found.surprise:.3f}")
+
+    assert found.agreement(reference) < 0.5
+    assert found.surprise > reference.surprise + 1.0
