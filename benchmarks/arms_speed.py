@@ -3,7 +3,8 @@
     python benchmarks/arms_speed.py [--gigabytes 2] [--workers 2] [--folder DIR]
 
 MB/s are megabytes of the source from start to the proven arm. On a machine that does other work, too, the processor's
-seconds tell more: ``alone`` is what as many cores as workers would reach with nothing else to do and no wait for the disk.
+seconds tell more: ``alone`` is what as many cores as workers would reach with nothing else to do and a disk that does
+not make them wait.
 """
 
 import argparse

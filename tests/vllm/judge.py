@@ -11,9 +11,9 @@ import sys
 
 TEXT = (
     "The history of the city begins with a small village on the bank of the river. In the early years, the people who "
-    "lived there were farmers and fishermen. They built houses of wood and stone, and in the middle of the village they "
-    "built a church. When the railway came, the village grew into a town, and the town became an important centre of "
-    "trade. Today it is known for its university, its museums, and its beautiful old bridges."
+    "lived there were farmers and fishermen. They built houses of wood and stone, and in the middle of the village "
+    "they built a church. When the railway came, the village grew into a town, and the town became an important "
+    "centre of trade. Today it is known for its university, its museums, and its beautiful old bridges."
 )
 
 

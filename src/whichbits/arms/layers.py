@@ -53,14 +53,13 @@ class Choice:
 
     quantised: tuple[Matrix, ...]
     kept: Mapping[str, str]
+    linear_parameters: int
 
     @property
     def share(self) -> float:
         """Share of the linear layers' weights that is quantised; embeddings, heads and encoders are none."""
         narrow = sum(matrix.weight.elements for matrix in self.quantised)
         return narrow / self.linear_parameters if self.linear_parameters else 0.0
-
-    linear_parameters: int
 
 
 def choose(source: Source, recipe: Recipe) -> Choice:

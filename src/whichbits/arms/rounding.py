@@ -22,7 +22,7 @@ _INT4_MIDDLE = 8
 _EXPONENT = 0x7F80_0000
 _SMALLEST_NORMAL = 121 << 23  # 2**-6 in float32: below it, e4m3's steps no longer shrink
 _MAGIC = (20 << 23) | 0x40_0000
-_LEAST_SCALE = {"F16": 2.0**-14, "BF16": 2.0**-126, "F32": 2.0**-126}
+_LEAST_SCALE = {"F16": 2.0**-20, "BF16": 2.0**-126, "F32": 2.0**-126}
 _SCALE_ROWS = {"F16": np.float16, "F32": np.float32}
 
 

@@ -39,7 +39,7 @@ def hugging_face_names(header: GgufHeader) -> dict[str, Tensor]:
     """
     if header.architecture not in _ARCHITECTURES:
         raise _unsupported(f"its architecture is {header.architecture!r}")
-    if header.get("llama.rope.scaling.type") not in (None, "none") or header.of_architecture("expert_count"):
+    if header.of_architecture("rope.scaling.type") not in (None, "none") or header.of_architecture("expert_count"):
         raise _unsupported("it has experts, or stretched rotary positions")
     if any(tensor.name in _DERIVED for tensor in header.tensors):
         raise _unsupported("its rotary frequencies are a table, whose formula the file does not tell")

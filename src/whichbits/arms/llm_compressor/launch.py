@@ -82,7 +82,7 @@ def compress(source: Source, plan: Plan, output: Path, hashes: Mapping[str, str]
         ArmMismatch: ``arm_error_too_large`` or ``arm_not_recognised``.
     """
     with appearing(output / plan.recipe.name) as folder:
-        _run(source, plan, folder, interpreter)
+        _run(source, plan, folder, interpreter, output / f"{plan.recipe.name}.log")
         copy_missing(source.folder, folder)
         scales_as = _scales_as(plan, folder)
         sizes = bytes_of(folder, source, plan.recipe)
@@ -105,27 +105,23 @@ def job_of(source: Source, plan: Plan, folder: Path, interpreter: Interpreter) -
     }
 
 
-def _run(source: Source, plan: Plan, folder: Path, interpreter: Interpreter) -> None:
+def _run(source: Source, plan: Plan, folder: Path, interpreter: Interpreter, log: Path) -> None:
+    """Run the program; what it prints goes to ``log``, which stays."""
     job = folder / "job.json"
     job.write_text(json.dumps(job_of(source, plan, folder, interpreter)), encoding="utf-8")
-    with as_file(files("whichbits.arms.llm_compressor") / "program.py") as program:
-        # Its progress goes to the terminal's stderr through ours; what it prints last explains a failure.
-        done = subprocess.run(
-            [str(interpreter.python), str(program), str(job)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+    with as_file(files("whichbits.arms.llm_compressor") / "program.py") as program, log.open("w") as said:
+        command = [str(interpreter.python), str(program), str(job)]
+        code = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT, check=False
+        ).returncode
     job.unlink()
-    if done.returncode:
-        said = " / ".join(done.stderr.strip().splitlines()[-_LAST_LINES:]) or "it said nothing"
+    if code:
+        last = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-_LAST_LINES:]
         raise BadInput(
             "llm_compressor_failed",
-            f"llm-compressor ended with exit code {done.returncode}: {said}",
+            f"llm-compressor ended with exit code {code}: {' / '.join(last) or 'it said nothing'}",
             why="the model does not fit the GPU's memory, is of a kind that it does not know, or its version differs",
-            fix="run it by hand with the same model, or leave --with out and round to nearest",
+            fix=f"read {log}, or leave --with out and round to nearest",
         )
 
 
