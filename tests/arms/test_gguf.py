@@ -162,6 +162,17 @@ def test_what_cannot_be_named_with_certainty_is_refused(tmp_path: Path, changes:
     assert [path.name for path in tmp_path.iterdir()] == ["model.gguf"]
 
 
+def test_a_file_that_was_cut_short_leaves_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "model.gguf"
+    write_gguf(file)
+    file.write_bytes(file.read_bytes()[:-4096])
+
+    with pytest.raises(BadInput) as refused:
+        convert_gguf(file, tmp_path / "bf16", "bf16", 1)
+    assert refused.value.code == "embedded_bad_gguf"
+    assert [path.name for path in tmp_path.iterdir()] == ["model.gguf"]
+
+
 def test_arms_of_a_gguf_file_share_its_16_bit_form(tmp_path: Path) -> None:
     write_gguf(tmp_path / "model.gguf")
     for formats in (["w8a8-int8"], ["w4a16"]):

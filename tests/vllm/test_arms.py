@@ -76,7 +76,7 @@ def test_a_gguf_file_became_a_model_that_answers_sensibly(reference: Judged) -> 
 def test_an_arm_answers_like_its_source(arms: Path, vllm_python: Path, reference: Judged, name: str) -> None:
     found = judged(vllm_python, arms / name)
     print(f"{name}: agreement {found.agreement(reference):.3f}, {found.surprise:.3f} against {reference.surprise:.3f}")
-    agreement, worse = (0.75, 0.1) if name == "w8a8-int8" else (0.65, 0.5)
+    agreement, worse = (0.75, 0.1) if name == "w8a8-int8" else (0.5, 0.6)
 
     assert "Paris" in found.text
     assert found.agreement(reference) >= agreement

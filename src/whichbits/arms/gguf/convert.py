@@ -1,12 +1,12 @@
 """A GGUF file written as a 16-bit safetensors checkpoint, block by block."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-from gguf import GGMLQuantizationType, quants
+from gguf import GGML_QUANT_SIZES, GGMLQuantizationType, quants
 from numpy.typing import NDArray
 
 from whichbits.arms.blocks import spread
@@ -49,6 +49,7 @@ def convert_gguf(gguf: Path, target: Path, weight_format: str, workers: int) -> 
     header = read_gguf_header(gguf)
     names = hugging_face_names(header)
     _insist_on_types(header)
+    _insist_on_data(gguf, header, names)
     dtype, torch_name = DTYPES[weight_format]
     files = {"config.json": config_of(header, torch_name), **tokenizer_files(header)}
     wanted = [Wanted(name, dtype, tensor.shape) for name, tensor in names.items()]
@@ -105,3 +106,19 @@ def _insist_on_types(header: GgufHeader) -> None:
             why="the types that can be widened here are F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5 and the K types",
             fix="fetch the file in F16 or Q8_0",
         )
+
+
+def _insist_on_data(gguf: Path, header: GgufHeader, names: Mapping[str, Tensor]) -> None:
+    """Refuse a file that ends before its tensors do, or whose rows are no whole blocks or heads."""
+    size = gguf.stat().st_size
+    for name, tensor in names.items():
+        elements, _ = GGML_QUANT_SIZES[tensor.type]
+        whole = min(tensor.shape, default=0) > 0 and tensor.shape[-1] % elements == 0
+        heads = 2 * heads_of(header, name) if whole and is_rotated(header, name) else 1
+        if not whole or tensor.shape[0] % heads or tensor.offset + tensor.bytes > size:
+            raise BadInput(
+                "embedded_bad_gguf",
+                f"{gguf} does not hold its tensor {tensor.name} of {list(tensor.shape)}",
+                why="the file was cut short, or its header is wrong",
+                fix="download or convert the file again",
+            )

@@ -37,7 +37,8 @@ def tokenizer_files(header: GgufHeader) -> dict[str, dict[str, Any]]:
         BadInput: ``gguf_tokenizer`` if it is of another kind, or cuts text in a way that is not known here.
     """
     kind, cut = header.get("tokenizer.ggml.model"), header.get("tokenizer.ggml.pre")
-    if kind != "gpt2" or cut not in _PRE_TOKENIZERS:
+    complete = all(header.get(f"tokenizer.ggml.{key}") for key in ("tokens", "merges"))
+    if kind != "gpt2" or cut not in _PRE_TOKENIZERS or not complete:
         raise BadInput(
             "gguf_tokenizer",
             f"the file's tokenizer is {kind!r}, and cuts text as {cut!r}",
