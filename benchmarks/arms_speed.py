@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from whichbits.arms.codes.rounding import as_bfloat16
+from whichbits.arms.files.shards import Shards, Wanted
+from whichbits.arms.files.source import fingerprints, open_source
 from whichbits.arms.make import make_arm, plan_arm
 from whichbits.arms.recipe import Wishes, recipes_of
-from whichbits.arms.rounding import as_bfloat16
-from whichbits.arms.shards import Shards, Wanted
-from whichbits.arms.source import fingerprints, open_source
 
 HIDDEN, WIDTH, WORDS = 4096, 14336, 32000
 ARMS = {

@@ -9,10 +9,10 @@ import pytest
 
 from tests.arms.models import Array, read_safetensors, weights, write_model
 from whichbits.arms.blocks import blocks_of
+from whichbits.arms.files.source import fingerprints, open_source
 from whichbits.arms.make import make_arm, plan_arm
 from whichbits.arms.provenance import Arm
 from whichbits.arms.recipe import Wishes, recipes_of
-from whichbits.arms.source import fingerprints, open_source
 from whichbits.checkpoint.read import read_checkpoint
 
 DOWN = "model.layers.1.mlp.down_proj"

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from tests.arms.models import weights, write_model
+from whichbits.arms.codes.packing import pack
+from whichbits.arms.codes.rounding import encode
 from whichbits.arms.declaration import declare
+from whichbits.arms.files.source import open_source
 from whichbits.arms.layers import choose
 from whichbits.arms.order import Order, carry_out, source_of
-from whichbits.arms.packing import pack
 from whichbits.arms.provenance import Arm
 from whichbits.arms.recipe import Wishes, recipes_of
-from whichbits.arms.rounding import encode
-from whichbits.arms.source import open_source
 from whichbits.errors import ArmMismatch, BadInput
 
 
@@ -166,7 +166,7 @@ def test_a_header_longer_than_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("scheme", ["compressed-tensors", "gptq", "awq"])
 def test_scales_in_another_order_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str) -> None:
     """The scales of each block are written upside down."""
-    monkeypatch.setattr("whichbits.arms.layouts.encode", lambda scales, dtype: encode(scales[::-1], dtype))
+    monkeypatch.setattr("whichbits.arms.codes.layouts.encode", lambda scales, dtype: encode(scales[::-1], dtype))
     tensors = {
         name: values * np.linspace(0.2, 3, len(values)).reshape(-1, *[1] * (values.ndim - 1))
         for name, values in weights().items()
@@ -178,6 +178,6 @@ def test_scales_in_another_order_are_noticed(tmp_path: Path, monkeypatch: pytest
 
 
 def test_words_in_another_order_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whichbits.arms.layouts.pack", lambda codes: pack(codes[:, ::-1]))
+    monkeypatch.setattr("whichbits.arms.codes.layouts.pack", lambda codes: pack(codes[:, ::-1]))
 
     assert code_of(lambda: carried_out(tmp_path, write_model(tmp_path / "m"), "w4a16")) == "arm_error_too_large"

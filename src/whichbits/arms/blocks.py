@@ -7,12 +7,12 @@ from typing import TypeVar
 
 import numpy as np
 
+from whichbits.arms.codes.layouts import Pieces, Stored, layout_of
+from whichbits.arms.codes.rounding import Floats, Rounded, as_float32, largest_of, round_rows
+from whichbits.arms.files.shards import Shards
+from whichbits.arms.files.source import read_rows
 from whichbits.arms.layers import Matrix
-from whichbits.arms.layouts import Pieces, Stored, layout_of
 from whichbits.arms.recipe import NIBBLES_A_WORD, Recipe
-from whichbits.arms.rounding import Floats, Rounded, as_float32, largest_of, round_rows
-from whichbits.arms.shards import Shards
-from whichbits.arms.source import read_rows
 from whichbits.errors import BadInput
 
 _CACHE_WEIGHTS = 2**17

@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from whichbits.arms.files.source import Source
 from whichbits.arms.recipe import NIBBLES_A_WORD, Recipe
-from whichbits.arms.source import Source
 from whichbits.checkpoint.parts import is_embedding, is_encoder, is_head
 from whichbits.checkpoint.safetensors import Tensor
 from whichbits.errors import BadInput

@@ -5,11 +5,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from whichbits.arms.files.folder import insist_on_absent
+from whichbits.arms.files.source import Source, fingerprints, open_source
 from whichbits.arms.llm_compressor.launch import Interpreter, compress, insist_on_ready
-from whichbits.arms.make import Plan, insist_on_absent, insist_on_room, make_arm, plan_arm
+from whichbits.arms.make import Plan, insist_on_room, make_arm, plan_arm
 from whichbits.arms.provenance import FILE, Arm, write_conversion
 from whichbits.arms.recipe import Wishes, recipes_of
-from whichbits.arms.source import Source, fingerprints, open_source
 from whichbits.errors import BadInput
 
 _WIDE = ("bf16", "fp16")

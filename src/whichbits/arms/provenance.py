@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from whichbits import __version__
+from whichbits.arms.files.source import Source
 from whichbits.arms.recipe import Recipe
-from whichbits.arms.source import Source
 from whichbits.arms.verify import Bytes, LayerError
 
 FILE = "whichbits-arm.json"

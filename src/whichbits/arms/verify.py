@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whichbits.arms.blocks import Block, blocks_of, float_slices, slice_rows, spread, stored_tensors
+from whichbits.arms.codes.layouts import Pieces, Stored, layout_of
+from whichbits.arms.codes.rounding import Rounded, expected_square_error, restore
+from whichbits.arms.files.source import Source, read_bytes
 from whichbits.arms.layers import Matrix
-from whichbits.arms.layouts import Pieces, Stored, layout_of
 from whichbits.arms.recipe import Recipe
-from whichbits.arms.rounding import Rounded, expected_square_error, restore
-from whichbits.arms.source import Source, read_bytes
 from whichbits.checkpoint.read import from_config, read_checkpoint
 from whichbits.checkpoint.safetensors import Tensor, read_tensors
 from whichbits.errors import ArmMismatch, BadInput

@@ -10,11 +10,11 @@ from gguf import GGML_QUANT_SIZES, GGMLQuantizationType, quants
 from numpy.typing import NDArray
 
 from whichbits.arms.blocks import spread
+from whichbits.arms.codes.rounding import encode
+from whichbits.arms.files.folder import appearing, insist_on_free, json_text
+from whichbits.arms.files.shards import Shards, Wanted
 from whichbits.arms.gguf.names import config_of, heads_of, hugging_face_names, is_rotated
 from whichbits.arms.gguf.tokenizer import tokenizer_files
-from whichbits.arms.make import appearing, insist_on_free, json_text
-from whichbits.arms.rounding import encode
-from whichbits.arms.shards import Shards, Wanted
 from whichbits.errors import BadInput
 from whichbits.serve.embedded.weights.gguf_header import GgufHeader, Tensor, read_gguf_header
 

@@ -14,9 +14,10 @@ from typing import Any
 import yaml
 
 from whichbits.arms.declaration import declare
-from whichbits.arms.make import Plan, appearing, copy_missing
+from whichbits.arms.files.folder import appearing, copy_missing
+from whichbits.arms.files.source import Source
+from whichbits.arms.make import Plan
 from whichbits.arms.provenance import Arm, write_provenance
-from whichbits.arms.source import Source
 from whichbits.arms.verify import bytes_of, layer_errors
 from whichbits.checkpoint.safetensors import read_tensors
 from whichbits.errors import BadInput

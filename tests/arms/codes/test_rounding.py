@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.arms.models import Array
-from whichbits.arms.recipe import Recipe, Wishes, recipes_of
-from whichbits.arms.rounding import (
+from whichbits.arms.codes.rounding import (
     as_bfloat16,
     as_e4m3,
     as_float32,
@@ -19,6 +18,7 @@ from whichbits.arms.rounding import (
     round_rows,
     scale_type,
 )
+from whichbits.arms.recipe import Recipe, Wishes, recipes_of
 
 
 def recipe(name: str, **wishes: object) -> Recipe:

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from whichbits.arms.source import WIDTHS
+from whichbits.arms.files.source import WIDTHS
 from whichbits.checkpoint.safetensors import INDEX, Tensor
 
 SHARD_BYTES = 5 * 10**9

@@ -9,10 +9,10 @@ import pytest
 import yaml
 
 from tests.arms.models import write_model
+from whichbits.arms.files.source import Source, open_source
 from whichbits.arms.llm_compressor.launch import Interpreter, compress, insist_on_ready, job_of, recipe_text
 from whichbits.arms.make import Plan, plan_arm
 from whichbits.arms.recipe import Wishes, recipes_of
-from whichbits.arms.source import Source, open_source
 from whichbits.errors import ArmMismatch, BadInput
 
 STAND_IN = """

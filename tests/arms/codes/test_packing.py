@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from whichbits.arms.packing import AWQ_ORDER, pack, pack_rows, unpack, unpack_rows
+from whichbits.arms.codes.packing import AWQ_ORDER, pack, pack_rows, unpack, unpack_rows
 
 EIGHT = np.array([[1, 2, 3, 4, 5, 6, 7, 8]], np.uint8)
 

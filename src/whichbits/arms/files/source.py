@@ -49,10 +49,10 @@ def open_source(folder: Path) -> Source:
     tensors = read_tensors(folder)
     if not tensors:
         raise _no_weights(folder)
-    for tensor in tensors.values():
-        _insist_on_size(tensor)
     if checkpoint.quant_method is not None or checkpoint.quantized_share > 0:
         raise _quantised(folder, checkpoint)
+    for tensor in tensors.values():
+        _insist_on_size(tensor)
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     return Source(folder, config, tensors, checkpoint)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.arms.models import read_safetensors
-from whichbits.arms.shards import Shards, Wanted
+from whichbits.arms.files.shards import Shards, Wanted
 from whichbits.checkpoint.safetensors import read_tensors
 
 

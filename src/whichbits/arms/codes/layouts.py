@@ -7,10 +7,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from whichbits.arms.codes.packing import AWQ_ORDER, pack, pack_rows, unpack, unpack_rows
+from whichbits.arms.codes.rounding import Codes, Rounded, as_float32, encode
 from whichbits.arms.layers import Matrix
-from whichbits.arms.packing import AWQ_ORDER, pack, pack_rows, unpack, unpack_rows
 from whichbits.arms.recipe import NIBBLES_A_WORD, Recipe
-from whichbits.arms.rounding import Codes, Rounded, as_float32, encode
 
 Piece = NDArray[Any]
 Pieces = Mapping[str, Piece]
