@@ -128,6 +128,6 @@ def _insist_on_gguf() -> None:
         raise BadInput(
             "gguf_not_installed",
             "GGUF files cannot be read here",
-            why="the package that knows their types is not installed",
+            why="the package that knows their types is missing; a name that is no folder here is a built-in model's",
             fix="pip install 'whichbits[embedded]'",
         ) from None
