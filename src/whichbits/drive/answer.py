@@ -7,7 +7,7 @@ from itertools import accumulate
 import msgspec
 
 from whichbits.drive.exchange import Exchange
-from whichbits.drive.sse import DONE, Payload, ServerEvent, Usage, decode, readable_error, split_events
+from whichbits.drive.sse import DONE, Choice, Payload, ServerEvent, Usage, decode, readable_error, split_events
 
 HTTP_OK = 200
 
@@ -27,6 +27,9 @@ class Answer:
     ``separate_gaps`` counts the gaps between content chunks that came in different HTTP chunks, and
     ``short_gaps`` those among them under a millisecond. Events inside one HTTP chunk were bundled by the
     server; whether the client is late can only be seen in the others.
+
+    ``text`` is what was generated, where the exchange asks for it; None if a part of it is no text. All choices of an
+    answer are one timeline: with several, TTFT is that of the first of them, and gaps lie between their chunks.
     """
 
     chunk_ns: list[int] = field(default_factory=list)
@@ -39,6 +42,7 @@ class Answer:
     error: str | None = None
     undecodable: str | None = None
     unread_body: str | None = None
+    text: str | None = None
     events: int = 0
     separate_gaps: int = 0
     short_gaps: int = 0
@@ -59,10 +63,11 @@ def read_answer(exchange: Exchange) -> Answer:
     if exchange.status == HTTP_OK:
         for event in split_events(body):
             reading.take(event)
-    if not reading.answer.events:
-        reading.answer.unread_body = _body_text(body)
+    answer = reading.end()
+    if not answer.events:
+        answer.unread_body = _body_text(body)
     exchange.forget_body()
-    return reading.answer
+    return answer
 
 
 class _Reading:
@@ -73,7 +78,8 @@ class _Reading:
         self._stamps = exchange.stamps
         self._piece_ends = list(accumulate(len(piece) for piece in exchange.pieces))
         self._last_piece = -1
-        self._counted = 0
+        self._counted: dict[int, int] = {}
+        self._texts: list[str] | None = [] if exchange.keeps_text else None
         self._usage_with_chunks: bool | None = None
 
     def take(self, event: ServerEvent) -> None:
@@ -118,27 +124,47 @@ class _Reading:
         if not choices:
             return
         usage_tokens = payload.usage.completion_tokens if payload.usage is not None else None
-        grown = self._growth(usage_tokens)
+        grown = self._growth(usage_tokens, choices)
         if any(choice.has_content for choice in choices) or grown:
-            self._take_content(usage_tokens, event.end)
+            self._take_content(usage_tokens, choices, event.end)
+            self._take_text(choices)
 
-    def _growth(self, usage_tokens: int | None) -> int:
-        """Tokens that the usage has beyond those counted, where usage comes with the chunks."""
+    def _growth(self, usage_tokens: int | None, choices: list[Choice]) -> int:
+        """Tokens that the usage has beyond those counted, where usage comes with the chunks.
+
+        Beside one of several choices engines give that choice's own count; beside all of them, that of all.
+        """
         if usage_tokens is None or self._usage_with_chunks is False:
             return 0
-        return max(0, usage_tokens - self._counted)
+        counted = self._counted.get(_index(choices[0]), 0) if len(choices) == 1 else sum(self._counted.values())
+        return max(0, usage_tokens - counted)
 
-    def _take_content(self, usage_tokens: int | None, end: int) -> None:
+    def _take_content(self, usage_tokens: int | None, choices: list[Choice], end: int) -> None:
         if self._usage_with_chunks is None:
             self._usage_with_chunks = usage_tokens is not None
         by_usage = self._usage_with_chunks and usage_tokens is not None
-        tokens = self._growth(usage_tokens) if by_usage else 1
-        self._counted += tokens
+        tokens = self._growth(usage_tokens, choices) if by_usage else 1
+        index = _index(choices[0])
+        self._counted[index] = self._counted.get(index, 0) + tokens
         # The piece that holds the last byte of the event's blank line.
         piece = bisect_left(self._piece_ends, end)
         self._note_gap(piece)
         self.answer.chunk_ns.append(self._stamps[piece])
         self.answer.chunk_tokens.append(tokens)
+
+    def _take_text(self, choices: list[Choice]) -> None:
+        if self._texts is None:
+            return
+        if any(choice.is_beyond_text for choice in choices):
+            self._texts = None
+        else:
+            self._texts.extend(choice.generated for choice in choices)
+
+    def end(self) -> Answer:
+        """Return the answer as it is when nothing more comes."""
+        if self._texts:
+            self.answer.text = "".join(self._texts)
+        return self.answer
 
     def _note_gap(self, piece: int) -> None:
         if self.answer.chunk_ns and piece != self._last_piece:
@@ -146,6 +172,10 @@ class _Reading:
             gap_ns = self._stamps[piece] - self.answer.chunk_ns[-1]
             self.answer.short_gaps += gap_ns < _MILLISECOND_NS
         self._last_piece = piece
+
+
+def _index(choice: Choice) -> int:
+    return choice.index or 0
 
 
 def _newer(value: int | None, before: int | None) -> int | None:

@@ -36,6 +36,8 @@ class RequestRecord:
     http_status: int | None
     error_code: str | None
     error: str | None
+    text: str | None = None
+    """What was generated, until its tokens are counted; it is not stored."""
 
     @property
     def succeeded(self) -> bool:
