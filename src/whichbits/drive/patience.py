@@ -45,8 +45,8 @@ class Patience(NamedTuple):
 class Deadlines:
     """Finds wires whose deadline has passed.
 
-    A wire has one entry at most. It is looked at when the deadline that it was entered with comes, and entered anew
-    if that has moved meanwhile, as it does with every read: so a read costs nothing here.
+    A wire is looked at when the deadline that it was entered with comes, and entered anew if that has moved meanwhile,
+    as it does with every read: so a read costs nothing here.
     """
 
     def __init__(self, patience: Patience) -> None:
@@ -56,17 +56,19 @@ class Deadlines:
     def watch(self, wire: Wire) -> None:
         """See to it that the wire is looked at when its present deadline comes."""
         deadline_ns = self._patience.deadline_ns(wire)
-        if not wire.is_watched and deadline_ns is not None:
-            wire.is_watched = True
+        if deadline_ns is not None and (wire.watched_ns is None or deadline_ns < wire.watched_ns):
+            wire.watched_ns = deadline_ns
             heappush(self._entries, (deadline_ns, wire.number, wire))
 
     def passed(self, now_ns: int) -> list[Wire]:
         """Return the wires that have waited too long."""
         late = []
         while self._entries and self._entries[0][0] <= now_ns:
-            wire = heappop(self._entries)[2]
-            wire.is_watched = False
-            deadline_ns = self._patience.deadline_ns(wire) if not wire.is_closed else None
+            entered_ns, _, wire = heappop(self._entries)
+            if wire.is_closed or entered_ns != wire.watched_ns:
+                continue
+            wire.watched_ns = None
+            deadline_ns = self._patience.deadline_ns(wire)
             if deadline_ns is not None and deadline_ns <= now_ns:
                 late.append(wire)
             else:

@@ -53,13 +53,13 @@ class Wire:
         "is_closed",
         "is_open",
         "is_reading",
-        "is_watched",
         "lane",
         "number",
         "pending",
         "receive",
         "target",
         "unsent",
+        "watched_ns",
     )
 
     def __init__(
@@ -74,7 +74,7 @@ class Wire:
         self.fd = -1
         self.is_open = self.is_closed = False
         self.is_reading = False
-        self.is_watched = False
+        self.watched_ns: int | None = None
         self.has_served = False
         self.exchange: Exchange | None = None
         self.framing = Framing()
