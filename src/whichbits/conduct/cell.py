@@ -78,7 +78,14 @@ async def _prepared_cache(stage: Stage, cell: Cell, running: RunningArm, planned
 def _watch(stage: Stage, running: RunningArm) -> Watch:
     """Return the watch over the servers as they are now; of those without metrics it sees nothing."""
     watched = [
-        WatchTarget(running.record.arm, replica.name, replica.control.url, replica.bearer_variable)
+        WatchTarget(
+            running.record.arm,
+            replica.name,
+            replica.control.url,
+            replica.bearer_variable,
+            replica.way.ca_file,
+            replica.way.proxy,
+        )
         for replica in running.fleet.replicas
         if replica.has_metrics
     ]
