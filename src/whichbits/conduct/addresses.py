@@ -20,6 +20,7 @@ def targets(running: RunningArm, form: RequestForm) -> tuple[Target, ...]:
             proxy=each.way.proxy,
             replica=each.replica,
             form=form,
+            keeps_text=not running.tells_usage,
         )
         for each in running.fleet.endpoints
     )

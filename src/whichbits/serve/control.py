@@ -117,6 +117,22 @@ class ControlClient:
             case _:
                 raise self._unusable("tokens", answer.body[:200])
 
+    async def token_count(self, text: str, model: str) -> int | None:
+        """Return how many tokens ``text`` has, without special ones; None if /tokenize is not there.
+
+        The body has the names that vLLM, SGLang, TGI and llama.cpp give a text; each ignores the others'.
+        """
+        asked = {
+            "model": model,
+            "prompt": text,
+            "inputs": text,
+            "content": text,
+            "add_special_tokens": False,
+            "add_special": False,
+        }
+        answer = await self._ask("POST", "/tokenize", asked)
+        return _tokens_counted(answer.body) if answer.status == HTTPStatus.OK else None
+
     async def version(self) -> str:
         """Return the engine's version."""
         return str(self._read(await self._ask_for("GET", "/version"), "version"))
@@ -179,6 +195,15 @@ def read_reset_answer(status: int, body: str) -> ResetAnswer:
     if status != HTTPStatus.OK:
         return ResetAnswer(False, body, status)
     return ResetAnswer(True if body.startswith(_SGLANG_FLUSHED) else _success(body), body, status)
+
+
+def _tokens_counted(body: str) -> int | None:
+    try:
+        said = json.loads(body)
+    except ValueError:
+        return None
+    tokens = said.get("tokens") if isinstance(said, dict) else said
+    return len(tokens) if isinstance(tokens, list) else None
 
 
 def _success(body: str) -> bool | None:

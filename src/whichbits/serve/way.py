@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-from urllib.request import getproxies_environment, proxy_bypass_environment
+from urllib.request import getproxies_environment, proxy_bypass
 
 from whichbits.errors import BadInput
 from whichbits.record.schema import Fact
@@ -72,7 +72,7 @@ def _environment_proxy(url: str) -> tuple[str, str] | None:
     """Return the variable that names a proxy for ``url``, and the proxy."""
     parts = urlsplit(url)
     proxies = getproxies_environment()
-    if proxy_bypass_environment(parts.netloc, proxies):
+    if proxy_bypass(parts.netloc):
         return None
     scheme = parts.scheme if parts.scheme in proxies else "all"
     return (f"{scheme.upper()}_PROXY", proxies[scheme]) if scheme in proxies else None

@@ -62,6 +62,10 @@ class ServersThatRun(Strict):
     api_key_variable: str | None = Field(
         default=None, description="Environment variable that holds the API key; the key itself is never recorded."
     )
+    tokenizer_file: str | None = Field(
+        default=None,
+        description="A tokenizer.json that counts tokens if neither usage nor /tokenize does (`[tokenizers]`).",
+    )
     ca_file: str | None = Field(
         default=None, description="PEM file of the authorities to trust instead of the system's; all are checked."
     )
