@@ -131,7 +131,7 @@ def wire_may_be_good(sent: bytes) -> bool:
     except http.client.IncompleteRead:
         # An answer that had ended before it was cut loses nothing; lengths of chunks are fields that nobody knows.
         return may_be_good(sent.partition(b"\r\n\r\n")[2])
-    except (http.client.HTTPException, ValueError):
+    except (http.client.HTTPException, ValueError, OverflowError):
         return False
 
 
