@@ -13,12 +13,13 @@ from whichbits.conduct.neighbours import cpu_times, other_cores
 from whichbits.conduct.observe import changes, scrape
 from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import Stopped, unless
+from whichbits.conduct.token_counts import count_tokens
 from whichbits.conduct.warm import tpot_ms
 from whichbits.drive.cell import CellCapture, drive_cell
 from whichbits.drive.cell import Progress as CellListener
 from whichbits.drive.routing import Route
 from whichbits.errors import WhichbitsError, in_one_line
-from whichbits.record.schema import Cell
+from whichbits.record.schema import Cell, RequestRecord
 from whichbits.serve.arm import RunningArm
 from whichbits.serve.meter import Meter, metered_devices
 from whichbits.serve.watch import Watch, WatchReport, WatchTarget
@@ -45,6 +46,7 @@ async def measure(stage: Stage, cell: Cell, running: RunningArm) -> None:
         capture, other_cpu_cores, report = await _watched(stage, cell, running, planned, watch)
         unmetered = await meter.pause()
     ended = replace(_ended(cell, capture, cache_state), other_cpu_cores=other_cpu_cores)
+    records: Sequence[RequestRecord] = capture.records
     death: WhichbitsError | None = None if capture.cancelled or not ended.failed else await running.fleet.death()
     if death is not None:
         ended = replace(ended, state="interrupted")
@@ -52,8 +54,10 @@ async def measure(stage: Stage, cell: Cell, running: RunningArm) -> None:
     elif not capture.cancelled:
         after, death = await _after(stage, running, cell)
         notes += after
+        records, source = await unless(stage.stop, count_tokens(stage.study.arms[cell.arm], running, records))
+        ended = replace(ended, token_count_source=source)
     notes += [*_watch_notes(report), *([] if unmetered is None else [unmetered])]
-    stage.writer.cell(replace(ended, notes=tuple(notes)), capture.records)
+    stage.writer.cell(replace(ended, notes=tuple(notes)), records)
     stage.listen(CellFinished(ended, _median_tpot_ms(capture), _output_tokens_per_s(capture)))
     if death is not None:
         raise death
@@ -78,7 +82,14 @@ async def _prepared_cache(stage: Stage, cell: Cell, running: RunningArm, planned
 def _watch(stage: Stage, running: RunningArm) -> Watch:
     """Return the watch over the servers as they are now; of those without metrics it sees nothing."""
     watched = [
-        WatchTarget(running.record.arm, replica.name, replica.control.url, replica.bearer_variable)
+        WatchTarget(
+            running.record.arm,
+            replica.name,
+            replica.control.url,
+            replica.bearer_variable,
+            replica.way.ca_file,
+            replica.way.proxy,
+        )
         for replica in running.fleet.replicas
         if replica.has_metrics
     ]

@@ -9,10 +9,12 @@ from whichbits.drive.exchange import Exchange, Failure
 from whichbits.drive.failure import FailureCode
 from whichbits.record.schema import RequestRecord
 
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_REFUSALS: Mapping[int, FailureCode] = {429: "rate_limited", 503: "overloaded"} | dict.fromkeys(
-    sorted(_REDIRECTS), "redirected"
-)
+_REDIRECTS = (301, 302, 303, 307, 308)
+_REFUSALS: Mapping[int, FailureCode] = {
+    429: "rate_limited",
+    503: "overloaded",
+    **dict.fromkeys(_REDIRECTS, "redirected"),
+}
 STATUS_CODES: frozenset[FailureCode] = frozenset({"http_status", *_REFUSALS.values()})
 """The codes that a status alone decides."""
 

@@ -32,7 +32,7 @@ class Delta(msgspec.Struct, gc=False):
     reasoning_content: str | None = None
     refusal: str | None = None
     tool_calls: list[msgspec.Raw] | None = None
-    function_call: msgspec.Raw | None = None
+    function_call: dict[str, Any] | None = None
 
     @property
     def has_content(self) -> bool:
@@ -47,7 +47,7 @@ class Delta(msgspec.Struct, gc=False):
     @property
     def is_beyond_text(self) -> bool:
         """Whether something other than text was generated: a call of a tool, or of a function as it once was."""
-        return bool(self.tool_calls) or (self.function_call is not None and bytes(self.function_call) != b"null")
+        return bool(self.tool_calls or self.function_call)
 
 
 class Choice(msgspec.Struct, gc=False):
