@@ -47,7 +47,7 @@ def test_one_cut_anywhere_changes_nothing(name: str) -> None:
 def test_any_number_of_cuts_moves_only_stamps(cuts: set[int]) -> None:
     """Each chunk has the stamp of the read with the last byte of its blank line."""
     edges = [0, *sorted(cuts), len(CHUNKED)]
-    ends = [CHUNKED.index(b'"completion_tokens":%d}}\n\n' % count) + 24 for count in (1, 2)]
+    ends = [CHUNKED.index(b'"completion_tokens":%d}}\n\n' % count) + 25 for count in (1, 2)]
 
     exchange, answer = receive(Framing(), [CHUNKED[start:end] for start, end in itertools.pairwise(edges)])
 

@@ -214,7 +214,9 @@ def test_progress_ends_with_the_whole_truth() -> None:
         drive([fake.target], plan(4, output_tokens=6), streams=2, lead=lead)
 
     assert lead.told_calls[-1] == (4, 4, 0, 4 * (6 + 2))
-    assert all(one <= other for before, after in pairwise(lead.told_calls) for one, other in zip(before, after, strict=True))
+    assert all(
+        one <= other for before, after in pairwise(lead.told_calls) for one, other in zip(before, after, strict=True)
+    )
     assert len(lead.told_calls) > 1
 
 

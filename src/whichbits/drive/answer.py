@@ -8,12 +8,13 @@ import msgspec
 
 from whichbits.drive.event_cutter import EventCutter
 from whichbits.drive.exchange import Exchange
-from whichbits.drive.sse import DONE, Choice, Payload, ServerEvent, Usage, decode, readable_error
+from whichbits.drive.sse import DONE, Choice, Payload, Usage, decode, readable_error
 
 HTTP_OK = 200
 
 _MILLISECOND_NS = 1_000_000
 _SHOWN_BODY = 500
+_WORDLESS = "an error without words"
 _UNREAD_BYTES = 2**20  # of a body without events: enough for any error object
 _MOST_TOKENS = 2**31 - 1  # that a column of a record holds; a server may claim anything
 
@@ -79,17 +80,22 @@ class AnswerReader:
 
     def feed(self, piece: bytes, stamp_ns: int, waited_ns: int = 0) -> None:
         """Take body data that was read at ``stamp_ns``, after lying unread for up to ``waited_ns``."""
-        reading = self._reading
+        reading, cutter = self._reading, self._cutter
         if self._unread is not None:
             self._keep_unread(piece)
-        if self._cutter is None:
+        if cutter is None:
             return
-        if self._cutter.holds_event_before(piece):
+        if cutter.holds_event_before(piece):
             self._take_rest()
-        reading.stamp_ns, reading.waited_ns = stamp_ns, waited_ns
+        reading.stamp_ns = stamp_ns
+        reading.waited_ns = waited_ns
         reading.piece += 1
-        for event in self._cutter.cut(piece):
-            reading.take(event)
+        only = cutter.only_event(piece)
+        if only is not None:
+            reading.take(only, is_error=False)
+            return
+        for event in cutter.cut(piece):
+            reading.take(event.data, is_error=event.is_error)
 
     def end(self) -> Answer:
         """Return the answer as it is when nothing more comes; a last event without its blank line counts.
@@ -105,7 +111,7 @@ class AnswerReader:
     def _take_rest(self) -> None:
         if self._cutter is not None:
             for event in self._cutter.rest():
-                self._reading.take(event)
+                self._reading.take(event.data, is_error=event.is_error)
 
     def _keep_unread(self, piece: bytes) -> None:
         if self._reading.answer.events:
@@ -127,68 +133,76 @@ class _Reading:
         self._texts: list[str] | None = [] if keeps_text else None
         self._usage_with_chunks: bool | None = None
 
-    def take(self, event: ServerEvent) -> None:
+    def take(self, data: bytes, *, is_error: bool) -> None:
         self.answer.events += 1
-        if event.data.strip() == DONE:
+        if data[:1] != b"{" and data.strip() == DONE:
             self.answer.done_seen = True
             return
         try:
-            payload = decode(event.data)
+            payload = decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            self._take_undecodable(event, str(error))
+            self._take_undecodable(data, str(error), is_error=is_error)
             return
-        self._take_payload(payload, event)
+        choices = payload.choices
+        usual = choices is not None and len(choices) == 1 and choices[0].finish_reason is None
+        if choices is not None and usual and not is_error and not payload.error and payload.object != "error":
+            self._take_generated(payload.usage, choices)  # nearly every event there is: no error, and not the end
+        else:
+            self._take_payload(payload, data, is_error=is_error)
 
-    def _take_undecodable(self, event: ServerEvent, reason: str) -> None:
-        text = event.data[:200].decode(errors="replace")
-        if event.is_error:
-            self.answer.error = self.answer.error or text
+    def _take_undecodable(self, data: bytes, reason: str, *, is_error: bool) -> None:
+        text = data[:200].decode(errors="replace")
+        if is_error:
+            self.answer.error = self.answer.error or text.strip() or _WORDLESS
         else:
             self.answer.undecodable = self.answer.undecodable or f"{reason}: {text}"
 
-    def _take_payload(self, payload: Payload, event: ServerEvent) -> None:
+    def _take_payload(self, payload: Payload, data: bytes, *, is_error: bool) -> None:
         error = payload.error_text
-        if error is None and event.is_error:
-            error = payload.message or readable_error(msgspec.json.decode(event.data))
+        if error is None and is_error:
+            error = payload.message or _body_text(data) or _WORDLESS
         self.answer.error = self.answer.error or error
-        if payload.usage is not None:
-            self._take_usage(payload.usage)
-        self._take_choices(payload)
-
-    def _take_usage(self, usage: Usage) -> None:
-        answer = self.answer
-        answer.prompt_tokens = _newer(usage.prompt_tokens, answer.prompt_tokens)
-        answer.output_tokens = _newer(usage.completion_tokens, answer.output_tokens)
-        if usage.prompt_tokens_details is not None:
-            answer.cached_tokens = _newer(usage.prompt_tokens_details.cached_tokens, answer.cached_tokens)
-
-    def _take_choices(self, payload: Payload) -> None:
         choices = payload.all_choices
         for choice in choices:
             self.answer.finish_reason = choice.finish_reason or self.answer.finish_reason
+        self._take_generated(payload.usage, choices)
+
+    def _take_generated(self, usage: Usage | None, choices: list[Choice]) -> None:
+        usage_tokens, grown = None, 0
+        if usage is not None:
+            self._take_usage(usage)
+            usage_tokens = usage.completion_tokens
         if not choices:
             return
-        usage_tokens = payload.usage.completion_tokens if payload.usage is not None else None
-        grown = self._growth(usage_tokens, choices)
-        if any(choice.has_content for choice in choices) or grown:
-            self._take_content(usage_tokens, choices)
+        if usage_tokens is not None:
+            grown = self._growth(usage_tokens, choices)
+        if grown or (choices[0].has_content if len(choices) == 1 else any(choice.has_content for choice in choices)):
+            self._take_content(usage_tokens, grown, choices)
             self._take_text(choices)
 
-    def _growth(self, usage_tokens: int | None, choices: list[Choice]) -> int:
+    def _take_usage(self, usage: Usage) -> None:
+        answer = self.answer
+        if usage.prompt_tokens is not None:
+            answer.prompt_tokens = usage.prompt_tokens
+        if usage.completion_tokens is not None:
+            answer.output_tokens = usage.completion_tokens
+        if usage.prompt_tokens_details is not None:
+            answer.cached_tokens = _newer(usage.prompt_tokens_details.cached_tokens, answer.cached_tokens)
+
+    def _growth(self, usage_tokens: int, choices: list[Choice]) -> int:
         """Tokens that the usage has beyond those counted, where usage comes with the chunks.
 
         Beside one of several choices engines give that choice's own count; beside all of them, that of all.
         """
-        if usage_tokens is None or self._usage_with_chunks is False:
+        if self._usage_with_chunks is False:
             return 0
         counted = self._counted.get(_index(choices[0]), 0) if len(choices) == 1 else sum(self._counted.values())
         return max(0, usage_tokens - counted)
 
-    def _take_content(self, usage_tokens: int | None, choices: list[Choice]) -> None:
+    def _take_content(self, usage_tokens: int | None, grown: int, choices: list[Choice]) -> None:
         if self._usage_with_chunks is None:
             self._usage_with_chunks = usage_tokens is not None
-        by_usage = self._usage_with_chunks and usage_tokens is not None
-        tokens = self._growth(usage_tokens, choices) if by_usage else 1
+        tokens = grown if self._usage_with_chunks and usage_tokens is not None else 1
         index = _index(choices[0])
         self._counted[index] = self._counted.get(index, 0) + tokens
         self._note_gap()

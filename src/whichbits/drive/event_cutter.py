@@ -9,6 +9,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # Atomic, so that one CRLF is never taken for two line ends.
 _BLANK_LINE = re.compile(rb"(?>\r\n|\r|\n){2}")
 _LONGEST_BLANK_LINE = 4
+_CR = 13
 
 
 class EventCutter:
@@ -19,25 +20,26 @@ class EventCutter:
         self._tail = b""
         self._begun = False
 
-    def cut(self, piece: bytes) -> Sequence[ServerEvent]:
-        """Return the events that ``piece``, which is not empty, completes; their offsets mean nothing."""
-        if not self._rest and piece.startswith(b"data: {") and piece.find(b"\n") == len(piece) - 2 and piece[-1] == 10:
-            if b"\r" not in piece:
-                self._begun = True
-                return (ServerEvent(piece[6:-2], 0, False),)  # nearly every piece there is
-        return self._cut_anywhere(piece)
+    def only_event(self, piece: bytes) -> bytes | None:
+        """Return the data of ``piece`` if that is one line of data and its blank line, as nearly every piece is."""
+        if (
+            not piece.startswith(b"data: {")
+            or not piece.endswith(b"\n\n")
+            or piece.find(b"\n") != len(piece) - 2
+            or self._rest
+            or b"\r" in piece
+        ):
+            return None
+        self._begun = True
+        return piece[6:-2]
 
     def holds_event_before(self, piece: bytes) -> bool:
         """Return whether an event was complete before ``piece``: a CR may have been the first half of a CRLF."""
-        return bool(self._tail) and self._tail[-1] == 13 and piece[:1] != b"\n" and bool(_BLANK_LINE.search(self._tail))
+        tail = self._tail
+        return bool(tail) and tail[-1] == _CR and piece[:1] != b"\n" and _BLANK_LINE.search(tail) is not None
 
-    def rest(self) -> Sequence[ServerEvent]:
-        """Return what is held as if the body ended here."""
-        held = b"".join(self._rest)
-        self._hold(b"")
-        return self._split(held)
-
-    def _cut_anywhere(self, piece: bytes) -> Sequence[ServerEvent]:
+    def cut(self, piece: bytes) -> Sequence[ServerEvent]:
+        """Return the events that ``piece``, which is not empty, completes; their offsets mean nothing."""
         if not _BLANK_LINE.search(self._tail + piece):
             # A long event is joined once, not with each of its pieces.
             self._rest.append(piece)
@@ -47,6 +49,12 @@ class EventCutter:
         end = _end_of_events(body)
         self._hold(body[end:])
         return self._split(body[:end])
+
+    def rest(self) -> Sequence[ServerEvent]:
+        """Return what is held as if the body ended here."""
+        held = b"".join(self._rest)
+        self._hold(b"")
+        return self._split(held)
 
     def _hold(self, rest: bytes) -> None:
         self._rest = [rest] if rest else []

@@ -11,6 +11,7 @@ LONGEST_HEAD = 64 * 2**10
 """Bytes before a body, interim answers included; servers themselves accept 8 to 64 KiB."""
 
 _FINAL_STATUS = 200
+_LONGEST_SIZE = 10  # digits and line end of a chunk that one read can hold
 
 
 class Framing:
@@ -26,6 +27,7 @@ class Framing:
         self._parser = httptools.HttpResponseParser(self)
         self._exchange: Exchange | None = None
         self._reader: AnswerReader | None = None
+        self._between_chunks = False
         self.may_wait = False
         self.reusable = True
         self.pieces = 0
@@ -36,11 +38,15 @@ class Framing:
         self._reader = None
         self._sized = False
         self._chunked = False
+        self._in_chunk = False
         self._answer_bytes = 0
         self._last_ns = exchange.sent_ns or 0
 
     def feed(self, data: bytes, stamp_ns: int, waited_ns: int) -> None:
         """Take one read; an exchange that ended, well or not, says so itself."""
+        if self._between_chunks and (body := _only_chunk(data)) is not None:
+            self._feed_chunk(body, stamp_ns, waited_ns)
+            return
         exchange = self._exchange
         if exchange is None or exchange.finished_ns is not None:
             self.reusable = False  # words without a request could be taken for the next one's answer
@@ -50,6 +56,7 @@ class Framing:
             exchange.first_byte_ns = stamp_ns
         self._answer_bytes += len(data)
         self._parse(data, exchange)
+        self._between_chunks = self.may_wait and not self._in_chunk and data.endswith(b"\r\n")
         if self._bodies:
             self._read_bodies(stamp_ns, waited_ns)
         self._bound(exchange)
@@ -62,13 +69,25 @@ class Framing:
     def end(self) -> Answer:
         """Return what was read of the answer and forget it."""
         reader, self._reader, self._exchange = self._reader, None, None
-        self.may_wait = False
+        self.may_wait = self._between_chunks = False
         return reader.end() if reader is not None else Answer()
 
     def close(self) -> None:
         """Break the circle of the parser and this, since the collector is off during a cell."""
         self.reusable = False
         del self._parser
+
+    def _feed_chunk(self, body: bytes, stamp_ns: int, waited_ns: int) -> None:
+        """Take a read that is one whole chunk. The parser stands between two, and need not know of it."""
+        if stamp_ns < self._last_ns:
+            stamp_ns = self._last_ns
+        self._last_ns = stamp_ns
+        self._answer_bytes += len(body)
+        self.pieces += 1
+        if self._reader is not None:
+            self._reader.feed(body, stamp_ns, waited_ns)
+        if self._answer_bytes > LONGEST_ANSWER and self._exchange is not None:
+            self._bound(self._exchange)
 
     def _parse(self, data: bytes, exchange: Exchange) -> None:
         try:
@@ -92,7 +111,7 @@ class Framing:
             self._give_up(exchange, f"the answer is longer than {LONGEST_ANSWER} bytes")
 
     def _give_up(self, exchange: Exchange, why: str) -> None:
-        self.reusable = False
+        self.reusable = self._between_chunks = False
         exchange.fail("bad_stream", why)
 
     # httptools' callbacks
@@ -121,8 +140,27 @@ class Framing:
             self._reader = AnswerReader(is_stream=is_stream, keeps_text=exchange.keeps_text, compact=True)
             self.may_wait = self._chunked
 
+    def on_chunk_header(self) -> None:
+        self._in_chunk = True
+
+    def on_chunk_complete(self) -> None:
+        self._in_chunk = False
+
     def on_message_complete(self) -> None:
         """End the exchange at the read that completed it."""
         if self._exchange is not None and self._exchange.status is not None:
+            self.may_wait = False
             self.reusable = self.reusable and self._parser.should_keep_alive()
             self._exchange.finish(self._last_ns)
+
+
+def _only_chunk(data: bytes) -> bytes | None:
+    """Return the body of ``data`` if that is one whole HTTP chunk and not the last, as nearly every read is."""
+    size_end = data.find(b"\r\n", 0, _LONGEST_SIZE)
+    if size_end < 1 or not data.endswith(b"\r\n"):
+        return None
+    try:
+        size = int(data[:size_end], 16)
+    except ValueError:
+        return None
+    return data[size_end + 2 : -2] if size and size_end + 2 + size + 2 == len(data) else None

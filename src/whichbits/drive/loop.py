@@ -36,6 +36,8 @@ _NEVER = sys.maxsize
 # epoll counts whole milliseconds, so the last one is waited for by select, and the last moment is not slept through.
 _COARSE_NS, _MARGIN_NS, _SPIN_NS = 1_500_000, 500_000, 60_000
 _MOST_SELECTABLE = 1023
+# Reads nearer to each other than this are read in batches, after naps: shorter than any gap that matters.
+_CROWDED_NS, _NAP_NS, _LOOK_NS = 200_000, 250_000, 5_000_000
 _READS_PER_SAMPLE = 8
 _END_OF_CHUNKS = b"\r\n\r\n"
 _timespec = Struct("qq")
@@ -64,6 +66,8 @@ class Loop:
         self._backlog_bytes = 0
         self._reads = 0
         self._in_flight = 0
+        self._seen = 0, 0
+        self._crowded = False
         self.sent = self.ended = self.failed = self.pieces = 0
         self._unstamped = 0
         self.send_lags, self.read_lags = Samples(), Samples()
@@ -93,9 +97,9 @@ class Loop:
         elif self._finished.has_work:
             self._finished.work()
         else:
-            self._wait(until_ns)
-            # What woke the wait lay nowhere before it came.
-            self._poll(since_ns=0)
+            woken = self._wait(until_ns)
+            # What woke the loop did not lie there before.
+            self._poll(since_ns=0 if woken else self._polled_ns)
         self._send_due(time.monotonic_ns())
 
     def look_after(self, now_ns: int) -> None:
@@ -380,15 +384,31 @@ class Loop:
 
     # Waiting
 
-    def _wait(self, until_ns: int) -> None:
-        """Sleep until something arrives, but not through the moment when something is due."""
-        left_ns = min(self._due_ns - _SPIN_NS, until_ns) - time.monotonic_ns()
+    def _wait(self, until_ns: int) -> bool:
+        """Sleep, but not through the moment when something is due; return whether an arrival would have ended it."""
+        now_ns = time.monotonic_ns()
+        left_ns = min(self._due_ns - _SPIN_NS, until_ns) - now_ns
+        if left_ns <= 0:
+            return False
+        if self._is_crowded(now_ns):
+            time.sleep(min(left_ns, _NAP_NS) / _NS)
+            return False
         if left_ns >= _COARSE_NS:
             self._epoll.poll((left_ns - _MARGIN_NS) // 1_000_000 / 1000, 1)
-        elif left_ns > 0 and self._epoll.fileno() <= _MOST_SELECTABLE:
+        elif self._epoll.fileno() <= _MOST_SELECTABLE:
             select.select((self._epoll.fileno(),), (), (), left_ns / _NS)
-        elif left_ns > 0:
+        else:
             time.sleep(left_ns / _NS)
+            return False
+        return True
+
+    def _is_crowded(self, now_ns: int) -> bool:
+        """Return whether reads come so fast that to wake for each costs more than it tells: the kernel stamps them."""
+        seen_ns, reads = self._seen
+        if now_ns - seen_ns >= _LOOK_NS:
+            self._crowded = self.kernel_stamps and (self._reads - reads) * _CROWDED_NS >= now_ns - seen_ns
+            self._seen = now_ns, self._reads
+        return self._crowded
 
 
 def _turned_away(exchange: Exchange) -> bool:
