@@ -163,9 +163,9 @@ class Loop:
             since_ns = since_ns or stamp_ns
             wire.heard_ns = now_ns
             self._backlog_bytes += len(data)
-            self._reads += 1
-            if self._reads % _READS_PER_SAMPLE == 1:
+            if not self._reads % _READS_PER_SAMPLE:
                 self._sample(now_ns - stamp_ns, by_kernel=bool(control))
+            self._reads += 1
             # A read that ends like the last chunk may be the last; so may any if the answer is not chunked.
             if wire.framing.may_wait and len(data) >= 5 and not data.endswith(_END_OF_CHUNKS):
                 if not wire.pending:

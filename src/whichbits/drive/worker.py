@@ -11,7 +11,6 @@ from whichbits.drive.finished import Finished
 from whichbits.drive.loop import Loop
 from whichbits.drive.open_files import allow_open_files
 from whichbits.drive.part import CellPart, Lead, PartReport
-from whichbits.drive.routing import Router
 from whichbits.drive.samples import Samples
 from whichbits.traffic.plan import PlannedRequest
 
@@ -119,12 +118,12 @@ class _Ticks:
         if now_ns < self.next_ns:
             return
         self.lags.add(now_ns - self.next_ns)
+        self.next_ns = now_ns + TICK_NS  # before the work, so that its length shows in the next lag
         self._loop.look_after(now_ns)
         self.stopped = self._lead.stopped()
         self._count += 1
         if self._count % TICKS_PER_PROGRESS == 0:
             self._tell()
-        self.next_ns = time.monotonic_ns() + TICK_NS
 
     def _tell(self) -> None:
         loop = self._loop
