@@ -28,7 +28,7 @@ _NS = 1_000_000_000
 _COARSE_NS, _MARGIN_NS, _SPIN_NS = 1_500_000, 500_000, 60_000
 _MOST_SELECTABLE = 1023
 # Reads nearer to each other than this are read in batches, after naps: shorter than any gap that matters.
-_CROWDED_NS, _NAP_NS, _LOOK_NS = 200_000, 250_000, 5_000_000
+_CROWDED_NS, _NAP_NS, _LOOK_NS = 200_000, 500_000, 5_000_000
 _READS_PER_SAMPLE = 8
 _END_OF_CHUNKS = b"\r\n\r\n"
 _SHORTEST_INNER_READ = 5  # a shorter one may hold but the end of the last chunk
@@ -84,6 +84,11 @@ class Intake:
 
     def take(self) -> bool:
         """Read what has arrived, or else look into what was put by; return whether there was either."""
+        if self._crowded and time.monotonic_ns() - self._polled_ns < _NAP_NS:
+            if self._behind:
+                self._catch_up()
+                return True
+            return False
         if self._poll(since_ns=self._polled_ns):
             if self.backlog_bytes > BACKLOG_BYTES:
                 self._catch_up()
@@ -112,9 +117,15 @@ class Intake:
         self._polled_ns = asked_ns
         return bool(events)
 
-    def _read(self, events: Sequence[tuple[int, int]], since_ns: int, earliest_ns: int) -> None:
-        """Read and stamp; a stamp from before ``earliest_ns`` or from the future is that of a clock that was set."""
-        wires, keeper, clock_ns = self._wires, self._keeper, time.monotonic_ns
+    def _read(  # noqa: C901 - one long breath: a call to a part of it would cost as much as the part
+        self, events: Sequence[tuple[int, int]], since_ns: int, earliest_ns: int
+    ) -> None:
+        """Read, stamp, put by; a stamp from before ``earliest_ns`` or from the future is that of a clock that was set.
+
+        A read that ends like the last chunk may be the last and is looked into; so is any if the answer is not chunked.
+        """
+        wires, keeper, behind, offset_ns = self._wires, self._keeper, self._behind, self.clock.offset_ns
+        clock_ns, unpack = time.monotonic_ns, _timespec.unpack
         for fd, mask in events:
             wire = wires.get(fd)
             if wire is None or ((mask != READABLE or not wire.is_reading) and not keeper.prepare(wire, mask)):
@@ -124,34 +135,28 @@ class Intake:
             except OSError as error:
                 keeper.broken(wire, error)
                 continue
-            now_ns = clock_ns()
+            stamp_ns = now_ns = wire.heard_ns = clock_ns()
             if not data:
                 keeper.hung_up(wire)
                 continue
-            stamp_ns = self._stamp(control, earliest_ns, now_ns) if control else now_ns
+            if control:
+                seconds, nanoseconds = unpack(control[0][2])
+                kernel_ns = seconds * _NS + nanoseconds - offset_ns
+                if earliest_ns <= kernel_ns <= now_ns:
+                    stamp_ns = kernel_ns
             since_ns = since_ns or stamp_ns
-            wire.heard_ns = now_ns
             if not self._reads % _READS_PER_SAMPLE:
                 self._sample(now_ns - stamp_ns, by_kernel=bool(control))
             self._reads += 1
-            self._put_by(wire, data, stamp_ns, now_ns - since_ns)
+            self.backlog_bytes += len(data)
+            pending = wire.pending
+            pending.append((data, stamp_ns, now_ns - since_ns))
+            if not wire.framing.may_wait or len(data) < _SHORTEST_INNER_READ or data.endswith(_END_OF_CHUNKS):
+                keeper.decode(wire)
+            elif len(pending) == 1:
+                behind.append(wire)
             if now_ns >= self.due_ns:
                 keeper.send_due(now_ns)
-
-    def _stamp(self, control: Sequence[tuple[int, int, bytes]], earliest_ns: int, now_ns: int) -> int:
-        seconds, nanoseconds = _timespec.unpack(control[0][2])
-        kernel_ns: int = seconds * _NS + nanoseconds - self.clock.offset_ns
-        return kernel_ns if earliest_ns <= kernel_ns <= now_ns else now_ns
-
-    def _put_by(self, wire: Wire, data: bytes, stamp_ns: int, waited_ns: int) -> None:
-        self.backlog_bytes += len(data)
-        pending = wire.pending
-        pending.append((data, stamp_ns, waited_ns))
-        # A read that ends like the last chunk may be the last; so may any if the answer is not chunked.
-        if not wire.framing.may_wait or len(data) < _SHORTEST_INNER_READ or data.endswith(_END_OF_CHUNKS):
-            self._keeper.decode(wire)
-        elif len(pending) == 1:
-            self._behind.append(wire)
 
     def _sample(self, lag_ns: int, *, by_kernel: bool) -> None:
         if by_kernel:
@@ -174,7 +179,9 @@ class Intake:
         if left_ns <= 0:
             return False
         if self._is_crowded(now_ns):
-            time.sleep(min(left_ns, _NAP_NS) / _NS)
+            nap_ns = min(left_ns, self._polled_ns + _NAP_NS - now_ns)
+            if nap_ns > 0:
+                time.sleep(nap_ns / _NS)
             return False
         if left_ns >= _COARSE_NS:
             self._epoll.poll((left_ns - _MARGIN_NS) // 1_000_000 / 1000, 1)
