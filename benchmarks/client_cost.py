@@ -18,6 +18,7 @@ from multiprocessing.connection import Connection as Pipe
 import msgspec
 import numpy as np
 
+from whichbits.drive.open_files import allow_open_files
 from whichbits.drive.part import CellPart, PartReport
 from whichbits.drive.routing import DIRECT
 from whichbits.drive.target import Target
@@ -112,6 +113,7 @@ def _events(count: int) -> list[bytes]:
 
 def serve(cadence_ns: int, spread: bool, pipe: Pipe) -> None:
     """Run the server until the pipe says stop; then send back what was sent when."""
+    allow_open_files(12_000)
     server = PacedServer(cadence_ns, spread=spread)
     pipe.send(server.port)
     server.run(pipe)
