@@ -121,9 +121,7 @@ def adopt_parts(folder: Path, cell: Cell, paths: Sequence[Path]) -> None:
 
 
 def _batch(records: Sequence[RequestRecord]) -> pa.RecordBatch:
-    columns = [
-        pa.array([getattr(record, field.name) for record in records], type=field.type) for field in PART_SCHEMA
-    ]
+    columns = [pa.array([getattr(record, field.name) for record in records], type=field.type) for field in PART_SCHEMA]
     return pa.RecordBatch.from_arrays(columns, schema=PART_SCHEMA)
 
 
