@@ -96,7 +96,8 @@ async def _window(stage: Stage, cell: Cell, running: RunningArm, paths: Profiler
     finally:
         enough.set()
         await asyncio.wait({traffic})
-    failed = sum(record.error_code not in (None, "cancelled") for record in traffic.result().records)
+    tally = traffic.result().tally
+    failed = tally.failed - tally.errors["cancelled"]
     if failed:
         return f"{failed} requests of the profiled traffic failed"
     return "the traffic ended before the window did" if early else None
@@ -119,6 +120,8 @@ async def _driven(  # noqa: PLR0913, PLR0917 - the last two are for the window o
         route=Route(stage.study.arms[cell.arm].balance, seed=stage.study.seed + _unused_repeat(stage)),
         progress=progress,
         stop=stop,
+        crew=stage.crew,
+        records="nowhere",
     )
 
 

@@ -5,6 +5,7 @@ from statistics import median
 
 from whichbits.conduct.addresses import targets
 from whichbits.drive.cell import CellCapture, drive_cell
+from whichbits.drive.crew import Crew
 from whichbits.errors import ServerNotReady
 from whichbits.record.schema import RequestRecord
 from whichbits.serve.arm import RunningArm
@@ -12,7 +13,7 @@ from whichbits.study.model import Load, Study
 from whichbits.traffic.plan import plan_warm_up
 
 
-async def warm_up(study: Study, running: RunningArm) -> tuple[float, ...]:
+async def warm_up(study: Study, running: RunningArm, crew: Crew) -> tuple[float, ...]:
     """Send rounds of the study's own traffic until two rounds' median pace agree; return those medians in ms.
 
     The pace is TPOT, or TTFT where answers have a single token. Raises ServerNotReady if a round has no good answer.
@@ -20,7 +21,7 @@ async def warm_up(study: Study, running: RunningArm) -> tuple[float, ...]:
     rule = study.warm_up
     medians: list[float] = []
     for round_number in range(max(1, rule.at_most_requests // rule.at_least_requests)):
-        medians.append(await _round_ms(study, running, round_number))
+        medians.append(await _round_ms(study, running, crew, round_number))
         if _stable(medians, rule.stable_within):
             break
     return tuple(medians)
@@ -33,13 +34,14 @@ def _stable(medians: list[float], within: float) -> bool:
     return abs(now - before) <= within * before
 
 
-async def _round_ms(study: Study, running: RunningArm, round_number: int) -> float:
+async def _round_ms(study: Study, running: RunningArm, crew: Crew, round_number: int) -> float:
     capture = await drive_cell(
         targets(running, study.request),
         plan_warm_up(study, round_number),
         Load(concurrency=study.warm_up.at_least_requests),
         study.limits,
         time.monotonic_ns(),
+        crew=crew,
     )
     good = [record for record in capture.records if record.succeeded]
     if not good:

@@ -6,6 +6,7 @@ before. When the cell is over its parts become one shard, a slice in memory at a
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
@@ -14,6 +15,7 @@ from typing import Any, Self
 import msgspec
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from whichbits.record.atomic import replacing
@@ -118,6 +120,32 @@ def adopt_parts(folder: Path, cell: Cell, paths: Sequence[Path]) -> None:
             shard.write_table(_with_cell(cell, rows).cast(schema))
     for path in paths:
         path.unlink(missing_ok=True)
+
+
+def salvage(folder: Path, cells: Sequence[Cell]) -> None:
+    """Make interrupted cells of what a kill left in parts; a cell that has ended by then keeps what it has."""
+    known = {cell.cell: cell for cell in cells}
+    for number, paths in parts_left(folder).items():
+        cell = known.get(number)
+        if cell is not None and cell.state in ("planned", "interrupted"):
+            batches = [batch for path in paths for batch in read_part(path)]
+            if sum(batch.num_rows for batch in batches):
+                adopt_parts(folder, _interrupted(cell, pa.Table.from_batches(batches)), paths)
+        for path in paths:
+            path.unlink(missing_ok=True)
+
+
+def _interrupted(cell: Cell, requests: pa.Table) -> Cell:
+    """Return a cell as far as its requests tell: from the first schedule to the last end."""
+    return replace(
+        cell,
+        state="interrupted",
+        requests=requests.num_rows,
+        failed=requests.num_rows - requests.column("error_code").null_count,
+        started_ns=pc.min(requests.column("scheduled_ns")).as_py(),
+        finished_ns=pc.max(requests.column("finished_ns")).as_py(),
+        notes=(*cell.notes, "whichbits was killed during the cell: these are the requests that had ended"),
+    )
 
 
 def _batch(records: Sequence[RequestRecord]) -> pa.RecordBatch:
