@@ -15,8 +15,8 @@ class Sample:
     """Some of many values, evenly spaced in their order: all of them up to SAMPLE, then every second, fourth ..."""
 
     values: list[float] = field(default_factory=list)
-    _every: int = 1
-    _seen: int = 0
+    _every: int = field(default=1, compare=False)
+    _seen: int = field(default=0, compare=False)
 
     def add(self, value: float) -> None:
         """Take a value, or pass it over."""
