@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -13,7 +14,20 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.drive.fake_server import FakeServer, Received, eventually, serving, silence, stream
+from tests.drive.fake_server import (
+    DONE,
+    HEAD,
+    LAST_CHUNK,
+    FakeServer,
+    Received,
+    chunk,
+    event,
+    eventually,
+    raw,
+    serving,
+    silence,
+    stream,
+)
 from whichbits.drive import worker
 from whichbits.drive.cell import capture_cell, drive_cell
 from whichbits.drive.crew import Crew
@@ -170,6 +184,26 @@ async def test_requests_lie_on_disk_and_not_in_memory(crew: Crew, tmp_path: Path
     assert [[record.index for record in records_in([part])] for part in capture.parts] == [[0, 2, 4], [1, 3, 5]]
     assert [record.output_tokens for record in records_in(capture.parts)] == [50] * 6
     assert capture.tally.output_tokens == 300
+
+
+async def test_timelines_do_not_live_in_the_lead(processes: Crew, tmp_path: Path) -> None:
+    """200,000 chunks: on disk all of them, with the lead a hundredth of what they take."""
+    events = b"".join(event("x", finish="length" if n == 1000 else None, usage=n) for n in range(1, 1001))
+    answer = raw(HEAD + chunk(events + DONE) + LAST_CHUNK)
+    async with serving(answer) as fake:
+        capture = await drive_cell(
+            [fake.target],
+            plan(200, output_tokens=1000),
+            Load(concurrency=4),
+            LIMITS,
+            0,
+            crew=processes,
+            records=lambda number: tmp_path / f"{number}.arrows",
+        )
+
+    assert capture.tally.output_tokens == 200_000
+    assert sum(len(record.chunk_ns) for record in records_in(capture.parts)) == 200_000
+    assert len(pickle.dumps(capture)) < 200_000 * 12 / 100
 
 
 async def test_a_killed_worker_is_one_error_and_loses_only_its_own(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from whichbits.drive import split
 from whichbits.drive.packed import PackedPlan
 from whichbits.drive.routing import Route
 from whichbits.drive.split import deal, route_of, shares, split_notes, workers_for
@@ -24,7 +23,7 @@ def dealt(planned: list[PlannedRequest], workers: int) -> list[list[int]]:
 
 @pytest.fixture(autouse=True)
 def eight_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(split.os, "sched_getaffinity", lambda _pid: set(range(8)))
+    monkeypatch.setattr("os.sched_getaffinity", lambda _pid: set(range(8)))
 
 
 def test_requests_are_dealt_in_turn() -> None:
@@ -67,7 +66,7 @@ def test_auto_grows_with_the_load_and_leaves_a_core(load: Load, workers: int) ->
 
 
 def test_on_one_core_there_is_one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(split.os, "sched_getaffinity", lambda _pid: {3})
+    monkeypatch.setattr("os.sched_getaffinity", lambda _pid: {3})
 
     assert workers_for(Load(concurrency=10_000), 20_000, "auto", EVEN) == 1
 

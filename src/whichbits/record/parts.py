@@ -30,7 +30,7 @@ ROWS_A_SLICE = 2000
 """Requests that a merge holds at once."""
 
 
-def _plain(field: pa.Field) -> pa.Field:
+def _plain(field: "pa.Field[Any]") -> "pa.Field[Any]":
     """Return the column without its dictionary: the names in a stream's dictionary would have to be known first."""
     return pa.field(field.name, pa.string()) if pa.types.is_dictionary(field.type) else field
 
@@ -168,8 +168,8 @@ def _gathered(batches: Sequence[pa.RecordBatch], starts: Any, rows: Any) -> pa.T
     """Return ``rows``, numbered through all batches, in the order given."""
     of = np.searchsorted(starts, rows, side="right") - 1
     by_batch = np.argsort(of, kind="stable")
-    taken = [batches[each].take(pa.array(rows[of == each] - starts[each])) for each in np.unique(of)]
-    return pa.Table.from_batches(taken).take(pa.array(np.argsort(by_batch)))
+    taken = [batches[each].take(rows[of == each] - starts[each]) for each in np.unique(of)]
+    return pa.Table.from_batches(taken).take(np.argsort(by_batch))
 
 
 def _with_cell(cell: Cell, rows: pa.Table) -> pa.Table:
