@@ -28,7 +28,7 @@ from tests.drive.fake_server import (
     silence,
     stream,
 )
-from whichbits.drive import worker
+from whichbits.drive import service
 from whichbits.drive.cell import capture_cell, drive_cell
 from whichbits.drive.crew import Crew
 from whichbits.drive.hire import in_a_thread
@@ -248,7 +248,7 @@ async def test_a_worker_without_memory_is_one_error(monkeypatch: pytest.MonkeyPa
         lead.start()
         raise MemoryError
 
-    monkeypatch.setattr(worker, "drive_part", no_memory)
+    monkeypatch.setattr(service, "drive_part", no_memory)
     with Crew.inline() as crew:
         async with serving(stream()) as fake:
             with pytest.raises(ClientFailed, match="worker 0 failed: MemoryError"):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
 from whichbits.drive.orders import Channel
-from whichbits.drive.worker import serve
+from whichbits.drive.service import serve
 
 _LEAVE_SECONDS = 2.0
 """A worker that hears nothing but our end leaves within a few milliseconds, unless it hangs."""
@@ -45,7 +45,7 @@ def in_a_process(number: int) -> Hired:
     ours, theirs = socket.socketpair()
     with theirs:
         process = subprocess.Popen(
-            [sys.executable, "-m", "whichbits.drive.worker", str(theirs.fileno())],
+            [sys.executable, "-m", "whichbits.drive.service", str(theirs.fileno())],
             stdin=subprocess.DEVNULL,
             pass_fds=(theirs.fileno(),),
             process_group=0,

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from whichbits.drive.hire import Hired
 from whichbits.drive.orders import Done, Failed, Order, Start, Stop, Told, Warm
-from whichbits.drive.worker import GONE
+from whichbits.drive.service import GONE
 
 START_AHEAD_SECONDS = 0.02
 """From the word to start until the start: many times what the word takes to reach every worker of a busy machine."""
