@@ -29,9 +29,9 @@ LATE_READ_SHARE = 0.5
 READ_FLOOR_MS = 0.5
 """Below this a late read is the system's scheduler at work on an idle machine."""
 SUSPECT_MERGED_SHARE = 0.01
-"""One gap in a hundred that a late read swallowed: the next is too long, and so is the p99 of ITL."""
+"""One gap in a hundred closed by a late read, which makes its neighbour too long: the p99 of ITL is the client's."""
 LIMITED_MERGED_SHARE = 0.05
-"""One in twenty: p95 is wrong, too, and half of it the client's."""
+"""One in twenty: p95 is, too, and no tail can be trusted."""
 SUSPECT_CPU_SHARE = 0.7
 """One thread at 70 %: waiting for it grows as 1/(1 - share), here beyond three times an idle thread's."""
 LIMITED_CPU_SHARE = 0.9
@@ -140,19 +140,29 @@ def _send_limits(measures: _Measures, *, open_loop: bool) -> list[_Limit]:
 
 
 def _read_limits(measures: _Measures) -> list[_Limit]:
-    gap = "mean gap between chunks"
     if not measures.kernel_stamps:
-        return _lag_limits("event loop", measures.loop_lag_ms, gap, measures.mean_gap_ms)
-    lag, mean = measures.read_lag_ms, measures.mean_gap_ms
-    if lag is None or mean is None or lag <= READ_FLOOR_MS or lag < LATE_READ_SHARE * mean:
+        return _lag_limits("event loop", measures.loop_lag_ms, "mean gap between chunks", measures.mean_gap_ms)
+    return [*_late_read_limits(measures.read_lag_ms, measures.mean_gap_ms), *_merged_limits(measures.merged_share)]
+
+
+def _late_read_limits(lag: float | None, mean_gap: float | None) -> list[_Limit]:
+    if lag is None or mean_gap is None or lag <= READ_FLOOR_MS or lag < LATE_READ_SHARE * mean_gap:
         return []
-    merged = measures.merged_share or 0.0
     reason = (
-        f"reads: p99 lag {lag:.1f} ms is {_share(lag, mean):.0%} of the {gap} ({mean:.1f} ms), and {merged:.1%} of the "
-        f"gaps are lost in reads that brought several chunks; suspect from {LATE_READ_SHARE:.0%}, limited above "
-        f"{LIMITED_MERGED_SHARE:.0%} of the gaps"
+        f"reads: p99 lag {lag:.1f} ms is {_share(lag, mean_gap):.0%} of the mean gap between chunks ({mean_gap:.1f} ms); "
+        f"suspect from {LATE_READ_SHARE:.0%}"
     )
-    return [("client_limited" if merged > LIMITED_MERGED_SHARE else "client_suspect", reason)]
+    return [("client_suspect", reason)]
+
+
+def _merged_limits(share: float | None) -> list[_Limit]:
+    if share is None or share <= SUSPECT_MERGED_SHARE:
+        return []
+    reason = (
+        f"{share:.1%} of the gaps between chunks are lost in late reads that brought several; "
+        f"suspect above {SUSPECT_MERGED_SHARE:.0%}, limited above {LIMITED_MERGED_SHARE:.0%}"
+    )
+    return [(_verdict(share, SUSPECT_MERGED_SHARE, LIMITED_MERGED_SHARE), reason)]
 
 
 def _lag_limits(who: str, lag: float | None, what: str, blurred: float | None) -> list[_Limit]:
@@ -182,15 +192,12 @@ def _cpu_limits(measures: _Measures) -> list[_Limit]:
 
 
 def _gap_notes(measures: _Measures, *, client_is_late: bool) -> list[str]:
-    """Short or lost gaps alone do not convict: a late client makes them, and a server that sends in bursts."""
+    """Short gaps alone do not convict: they come from a late client or from a server that sends in bursts."""
+    share, mean_ms = measures.short_gap_share, measures.mean_gap_ms
+    if share is None or mean_ms is None or share <= SHORT_GAP_SHARE or mean_ms < SHORT_GAP_MEAN_MS:
+        return []
     cause = "the client read late" if client_is_late else "the server or the network sent in bursts"
-    share, mean_ms, merged = measures.short_gap_share, measures.mean_gap_ms, measures.merged_share
-    notes = []
-    if share is not None and mean_ms is not None and share > SHORT_GAP_SHARE and mean_ms >= SHORT_GAP_MEAN_MS:
-        notes.append(f"{share:.0%} of the gaps between chunks are under 1 ms at a mean of {mean_ms:.1f} ms: {cause}")
-    if merged is not None and merged > SUSPECT_MERGED_SHARE and not client_is_late:
-        notes.append(f"{merged:.1%} of the gaps are lost in reads that brought several chunks: {cause}")
-    return notes
+    return [f"{share:.0%} of the gaps between chunks are under 1 ms at a mean of {mean_ms:.1f} ms: {cause}"]
 
 
 def _connect_notes(measures: _Measures) -> list[str]:
