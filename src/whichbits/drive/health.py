@@ -149,8 +149,8 @@ def _late_read_limits(lag: float | None, mean_gap: float | None) -> list[_Limit]
     if lag is None or mean_gap is None or lag <= READ_FLOOR_MS or lag < LATE_READ_SHARE * mean_gap:
         return []
     reason = (
-        f"reads: p99 lag {lag:.1f} ms is {_share(lag, mean_gap):.0%} of the mean gap between chunks ({mean_gap:.1f} ms); "
-        f"suspect from {LATE_READ_SHARE:.0%}"
+        f"reads: p99 lag {lag:.1f} ms is {_share(lag, mean_gap):.0%} of the mean gap between chunks "
+        f"({mean_gap:.1f} ms); suspect from {LATE_READ_SHARE:.0%}"
     )
     return [("client_suspect", reason)]
 
