@@ -44,20 +44,23 @@ def rounds(monkeypatch: pytest.MonkeyPatch) -> Rounds:
 async def test_it_stops_at_the_first_two_rounds_that_agree(rounds: Rounds) -> None:
     rounds(record(tpot_ms=pace) for pace in (40, 20, 11, 10, 10))
 
-    assert await warm_up(study(stable_within=0.1), RUNNING, Crew.inline()) == (40, 20, 11, 10)
+    assert (await warm_up(study(stable_within=0.1), RUNNING, Crew.inline())).medians_ms == (40, 20, 11, 10)
 
 
 @pytest.mark.parametrize(("at_most", "expected"), [(4, 1), (11, 2), (12, 3)])
 async def test_it_sends_no_more_than_it_may(rounds: Rounds, at_most: int, expected: int) -> None:
     rounds(record(tpot_ms=1024 / 2**number) for number in range(100))
 
-    assert len(await warm_up(study(at_least_requests=4, at_most_requests=at_most), RUNNING, Crew.inline())) == expected
+    assert (
+        len((await warm_up(study(at_least_requests=4, at_most_requests=at_most), RUNNING, Crew.inline())).medians_ms)
+        == expected
+    )
 
 
 async def test_answers_of_one_token_are_paced_by_their_first(rounds: Rounds) -> None:
     rounds(record(ttft_ms=ttft, n=1) for ttft in (50, 20, 20))
 
-    assert await warm_up(study(), RUNNING, Crew.inline()) == (50, 20, 20)
+    assert (await warm_up(study(), RUNNING, Crew.inline())).medians_ms == (50, 20, 20)
 
 
 async def test_a_server_that_refuses_every_request_is_not_ready(rounds: Rounds) -> None:

@@ -14,12 +14,13 @@ from whichbits.conduct.neighbours import cpu_times, other_cores
 from whichbits.conduct.observe import changes, scrape
 from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import Stopped, unless
+from whichbits.conduct.token_counts import count_tokens
 from whichbits.drive.cell import CellCapture, capture_cell, drive_cell
 from whichbits.drive.leading import Progress as CellListener
 from whichbits.drive.routing import Route
 from whichbits.errors import WhichbitsError, in_one_line
 from whichbits.record.parts import part_path
-from whichbits.record.schema import Cell
+from whichbits.record.schema import Cell, RequestRecord, TokenCountSource
 from whichbits.serve.arm import RunningArm
 from whichbits.serve.meter import Meter, metered_devices
 from whichbits.serve.watch import Watch, WatchReport, WatchTarget
@@ -47,6 +48,7 @@ async def measure(stage: Stage, cell: Cell, running: RunningArm) -> None:
         capture, other_cpu_cores, report = await _watched(stage, cell, running, planned, watch)
         unmetered = await meter.pause()
     ended = replace(_ended(cell, capture, cache_state), other_cpu_cores=other_cpu_cores)
+    records: Sequence[RequestRecord] = capture.records
     death: WhichbitsError | None = capture.failure
     if death is None and ended.failed and not capture.cancelled:
         death = await running.fleet.death()
@@ -56,13 +58,31 @@ async def measure(stage: Stage, cell: Cell, running: RunningArm) -> None:
     elif not capture.cancelled:
         after, death = await _after(stage, running, cell)
         notes += after
+        records, source = await unless(stage.stop, _counted(stage, cell, running, capture))
+        ended = replace(ended, token_count_source=source)
     notes += [*capture.notes, *_watch_notes(report), *([] if unmetered is None else [unmetered])]
-    stage.writer.adopt(replace(ended, notes=tuple(notes)), capture.parts)
+    _write(stage, replace(ended, notes=tuple(notes)), capture, records)
     stage.listen(CellFinished(ended, _median_tpot_ms(capture), _output_tokens_per_s(capture)))
     if death is not None:
         raise death
     if capture.cancelled:
         raise Stopped
+
+
+async def _counted(
+    stage: Stage, cell: Cell, running: RunningArm, capture: CellCapture
+) -> tuple[Sequence[RequestRecord], TokenCountSource | None]:
+    """Count the tokens of answers that came without usage; those on disk came with it."""
+    if running.tells_usage:
+        return (), "usage" if capture.tally.requests > capture.tally.failed else None
+    return await count_tokens(stage.study.arms[cell.arm], running, capture.records)
+
+
+def _write(stage: Stage, cell: Cell, capture: CellCapture, records: Sequence[RequestRecord]) -> None:
+    if capture.parts:
+        stage.writer.adopt(cell, capture.parts)
+    else:
+        stage.writer.cell(cell, records)
 
 
 async def _prepared_cache(stage: Stage, cell: Cell, running: RunningArm, planned: Sequence[PlannedRequest]) -> str:
@@ -84,7 +104,14 @@ async def _prepared_cache(stage: Stage, cell: Cell, running: RunningArm, planned
 def _watch(stage: Stage, running: RunningArm) -> Watch:
     """Return the watch over the servers as they are now; of those without metrics it sees nothing."""
     watched = [
-        WatchTarget(running.record.arm, replica.name, replica.control.url, replica.bearer_variable)
+        WatchTarget(
+            running.record.arm,
+            replica.name,
+            replica.control.url,
+            replica.bearer_variable,
+            replica.way.ca_file,
+            replica.way.proxy,
+        )
         for replica in running.fleet.replicas
         if replica.has_metrics
     ]
@@ -113,7 +140,8 @@ async def _watched(
         progress=_cell_progress(stage, len(planned)),
         stop=stage.stop,
         crew=stage.crew,
-        records=partial(part_path, stage.writer.folder, cell.cell),
+        # Texts that are still to be counted are never written, so such a cell stays in memory.
+        records=partial(part_path, stage.writer.folder, cell.cell) if running.tells_usage else "memory",
     )
     cores = other_cores(cpu_before, cpu_times())
     return capture, cores, await watch.pause()

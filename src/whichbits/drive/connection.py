@@ -154,8 +154,10 @@ class Connection(asyncio.Protocol):
             self._reusable = False
             raise httptools.HttpParserError("data after the end of the answer")
 
-    def on_header(self, name: bytes, _value: bytes) -> None:
-        """Note whether the body says where it ends."""
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Note whether the body says where it ends, and what a verdict needs."""
+        if self._exchange is not None:
+            self._exchange.note_header(name, value)
         if name.lower() in (b"content-length", b"transfer-encoding"):
             self._sized = True
 

@@ -37,6 +37,7 @@ class Dispatcher:
         self._patience = Patience.of(limits)
         self._requests = RequestBytes(targets, planned)
         self._length_forced = all(target.form.forced_length for target in targets)
+        self._keeps_text = any(target.keeps_text for target in targets)
         self._raw: deque[Exchange] = deque()
         self._raw_bytes = 0
         self._answers: dict[Exchange, Answer] = {}
@@ -50,7 +51,15 @@ class Dispatcher:
 
     async def send(self, planned: PlannedRequest, *, scheduled_ns: int, due_ns: int) -> int:
         """Send one request and return when it ended; failures are in its exchange."""
-        exchange = Exchange(planned.index, None, planned.output_tokens, scheduled_ns, due_ns, self._length_forced)
+        exchange = Exchange(
+            planned.index,
+            None,
+            planned.output_tokens,
+            scheduled_ns,
+            due_ns,
+            length_forced=self._length_forced,
+            keeps_text=self._keeps_text,
+        )
         self.exchanges.append(exchange)
         lane = self._router.lane(planned)
         try:

@@ -53,12 +53,12 @@ class ConnectionPool:
             connection = self._idle.pop()
             if connection.usable:
                 target = self._open[connection]
-                exchange.replica = target.replica
+                exchange.replica, exchange.secret = target.replica, target.api_key
                 return connection, target
             connection.abort()
         began_ns = time.monotonic_ns()
         target = self._next_target()
-        exchange.replica = target.replica
+        exchange.replica, exchange.secret = target.replica, target.api_key
         try:
             return await self._connect(target), target
         finally:
@@ -104,7 +104,7 @@ class ConnectionPool:
 
     def _tls_for(self, target: Target) -> ssl.SSLContext | None:
         if target.tls and self._tls is None:
-            self._tls = ssl.create_default_context()
+            self._tls = ssl.create_default_context(cafile=target.ca_file)
         return self._tls if target.tls else None
 
     def _forget(self, connection: Connection) -> None:

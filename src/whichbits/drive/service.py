@@ -12,6 +12,7 @@ from contextlib import ExitStack, suppress
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
+from whichbits.drive.fallback import drive_part_by_aiohttp, needs_fallback
 from whichbits.drive.orders import Channel, Destination, Done, Failed, Order, Start, Stop, Told, Warm
 from whichbits.drive.tally import Tally
 from whichbits.drive.worker import drive_part
@@ -45,7 +46,8 @@ def _done(order: Order, channel: Channel) -> Done:
     with ExitStack() as files:
         keeper, kept = _keeper(order.destination, files)
         lead = _Lead(channel, keeper)
-        report = drive_part(order.part(), lead)
+        part = order.part()
+        report = (drive_part_by_aiohttp if needs_fallback(part.targets) else drive_part)(part, lead)
     return Done(report, lead.tally, kept)
 
 

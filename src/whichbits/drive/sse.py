@@ -30,12 +30,24 @@ class Delta(msgspec.Struct, gc=False):
     content: str | None = None
     reasoning: str | None = None
     reasoning_content: str | None = None
+    refusal: str | None = None
     tool_calls: list[msgspec.Raw] | None = None
+    function_call: dict[str, Any] | None = None
 
     @property
     def has_content(self) -> bool:
         """Whether anything was generated; a role alone is not."""
-        return bool(self.content or self.reasoning or self.reasoning_content or self.tool_calls)
+        return bool(self.generated or self.is_beyond_text)
+
+    @property
+    def generated(self) -> str:
+        """The text that it adds; engines that are changing the name of reasoning send it under both."""
+        return (self.reasoning or self.reasoning_content or "") + (self.content or "") + (self.refusal or "")
+
+    @property
+    def is_beyond_text(self) -> bool:
+        """Whether something other than text was generated: a call of a tool, or of a function as it once was."""
+        return bool(self.tool_calls or self.function_call)
 
 
 class Choice(msgspec.Struct, gc=False):
@@ -50,6 +62,16 @@ class Choice(msgspec.Struct, gc=False):
     def has_content(self) -> bool:
         """Whether the choice carries generated text, reasoning or a tool call."""
         return bool(self.text) or (self.delta is not None and self.delta.has_content)
+
+    @property
+    def generated(self) -> str:
+        """The text that it adds, reasoning included."""
+        return (self.text or "") + (self.delta.generated if self.delta is not None else "")
+
+    @property
+    def is_beyond_text(self) -> bool:
+        """Whether something other than text was generated."""
+        return self.delta is not None and self.delta.is_beyond_text
 
 
 class PromptDetails(msgspec.Struct, gc=False):

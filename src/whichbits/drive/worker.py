@@ -1,119 +1,181 @@
-"""STAND-IN, to be replaced whole: a part driven by the asyncio dispatcher, without kernel stamps."""
+"""Drives one worker's part of a cell: connections, the common start, the measured stretch, the report."""
 
-import asyncio
 import gc
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
-from whichbits.drive.dispatch import Dispatcher
-from whichbits.drive.outcome import to_record
-from whichbits.drive.pace import pace
+from whichbits.drive.agenda import Agenda, closed_loop, open_loop
+from whichbits.drive.finished import Finished
+from whichbits.drive.loop import Loop
+from whichbits.drive.open_files import allow_open_files
 from whichbits.drive.part import CellPart, Lead, PartReport
-from whichbits.study.model import Load
+from whichbits.drive.routing import Router
+from whichbits.drive.samples import Samples
+from whichbits.traffic.plan import PlannedRequest
 
-TICK_SECONDS = 0.005
-PROGRESS_SECONDS = 0.1
+TICK_NS = 5_000_000
+TICKS_PER_PROGRESS = 20
+
+_AT_ONCE = 64  # handshakes: below the listen backlog of common servers (asyncio 100, uvicorn 2048)
+_ARRIVAL_NS = 4_000_000_000  # an open loop without a cap: connections for the arrivals of so long
+_MOST_UNCAPPED = 1024
 
 
 def drive_part(part: CellPart, lead: Lead) -> PartReport:
-    """Send the part and return what it leaves besides its records."""
-    return asyncio.run(_drive(part, lead))
+    """Send the part's requests from the common start on, and return when the last has ended.
 
+    Records go to ``lead.keep`` as requests end. Where ``lead`` says stop, requests in flight become ``cancelled`` and
+    those not yet sent leave no record. Blocks its thread; opens and closes its own sockets.
 
-async def _drive(part: CellPart, lead: Lead) -> PartReport:
-    dispatcher = Dispatcher(part.targets, part.planned, part.limits, part.route)
-    lags: list[int] = []
-    load = _load(part)
+    Raises:
+        BadInput: this machine does not allow as many open files as the part has streams.
+        ValueError: the part has a rate but a request without an offset, or only some turns of a session.
+    """
+    router = part.route.router(len(part.targets), part.planned)
+    needed = router.most_in_flight(min(_connections_needed(part), len(part.planned)))
+    allow_open_files(sum(needed))
+    finished = Finished(lead, part.clock_origin_ns)
+    loop = Loop(part, router, finished)
     try:
-        stopped = await _unless_stopped(dispatcher.warm(part.planned, load), lead, lags, lambda: None)
-        with _no_garbage_collection():
-            start_ns = None if stopped else await asyncio.to_thread(lead.start)
-            began_ns, cpu_ns = start_ns or time.monotonic_ns(), time.thread_time_ns()
-            if start_ns is not None:
-                lags.clear()
-                sending = _paced(part, load, dispatcher, start_ns)
-                stopped = await _unless_stopped(sending, lead, lags, lambda: _tell(lead, dispatcher))
-        finished_ns, cpu_ns = time.monotonic_ns(), time.thread_time_ns() - cpu_ns
-        _tell(lead, dispatcher)
+        stretch = _measure(loop, part, lead) if _warm(loop, needed, lead) else _not_begun()
+        finished.hand_all_over()
     finally:
-        await dispatcher.close()
-    return await _report(part, lead, dispatcher, (began_ns, finished_ns, cpu_ns, stopped or start_ns is None), lags)
+        loop.close()
+    lead.told(loop.sent, loop.ended, loop.failed, loop.pieces)
+    return _report(loop, finished, stretch, part.clock_origin_ns)
 
 
-async def _paced(part: CellPart, load: Load, dispatcher: Dispatcher, start_ns: int) -> None:
-    await asyncio.sleep(max(0, start_ns - time.monotonic_ns()) / 1e9)
-    if part.planned:
-        await pace(part.planned, load, dispatcher.send, start_ns)
+@dataclass(frozen=True)
+class _Stretch:
+    """The measured part of a part; absolute times."""
+
+    started_ns: int
+    finished_ns: int
+    cpu_ns: int
+    loop_lags_ns: tuple[int, ...]
+    stopped: bool
 
 
-async def _report(
-    part: CellPart, lead: Lead, dispatcher: Dispatcher, stretch: tuple[int, int, int, bool], lags: list[int]
-) -> PartReport:
-    began_ns, finished_ns, cpu_ns, cancelled = stretch
-    exchanges, answers, origin_ns = dispatcher.exchanges, await dispatcher.answers(), part.clock_origin_ns
-    pairs = sorted(zip(exchanges, answers, strict=True), key=lambda pair: pair[0].finished_ns or 0)
-    for first in range(0, len(pairs), 100):
-        lead.keep([to_record(exchange, answer, origin_ns) for exchange, answer in pairs[first : first + 100]])
+def _not_begun() -> _Stretch:
+    now_ns = time.monotonic_ns()
+    return _Stretch(now_ns, now_ns, 0, (), stopped=True)
+
+
+def _warm(loop: Loop, needed: Sequence[int], lead: Lead) -> bool:
+    """Open the connections that the part will need; return whether the part may begin.
+
+    A server that refuses is left for the requests to report.
+    """
+    loop.connections.resolve()
+    to_open = [lane for lane, count in enumerate(needed) for _ in range(count)]
+    to_open.reverse()
+    while to_open or loop.connections.opening:
+        while to_open and loop.connections.opening < _AT_ONCE:
+            loop.open(to_open.pop())
+        now_ns = time.monotonic_ns()
+        loop.turn(now_ns + TICK_NS)
+        loop.look_after(now_ns)
+        if lead.stopped():
+            return False
+    loop.connections.sort_idle()
+    return True
+
+
+def _measure(loop: Loop, part: CellPart, lead: Lead) -> _Stretch:
+    with _no_garbage_collection():
+        start_ns = lead.start()
+        if start_ns is None:
+            return _not_begun()
+        loop.begin(_agenda(part, start_ns))
+        return _run(loop, lead, start_ns)
+
+
+def _run(loop: Loop, lead: Lead, start_ns: int) -> _Stretch:
+    ticks = _Ticks(loop, lead)
+    cpu_ns = time.thread_time_ns()
+    while not loop.over and not ticks.stopped:
+        loop.turn(ticks.next_ns)
+        ticks.see(time.monotonic_ns())
+    if ticks.stopped:
+        loop.cancel()
+    finished_ns, cpu_ns = time.monotonic_ns(), time.thread_time_ns() - cpu_ns
+    return _Stretch(start_ns, max(start_ns, finished_ns), cpu_ns, ticks.lags.kept(), ticks.stopped)
+
+
+class _Ticks:
+    """What is done at a steady interval; how late it is done is the loop's lag."""
+
+    def __init__(self, loop: Loop, lead: Lead) -> None:
+        self._loop = loop
+        self._lead = lead
+        self._count = 0
+        self.next_ns = time.monotonic_ns() + TICK_NS
+        self.lags = Samples()
+        self.stopped = False
+
+    def see(self, now_ns: int) -> None:
+        if now_ns < self.next_ns:
+            return
+        self.lags.add(now_ns - self.next_ns)
+        self._loop.look_after(now_ns)
+        self.stopped = self._lead.stopped()
+        self._count += 1
+        if self._count % TICKS_PER_PROGRESS == 0:
+            self._tell()
+        self.next_ns = time.monotonic_ns() + TICK_NS
+
+    def _tell(self) -> None:
+        loop = self._loop
+        loop.clock.renew()
+        loop.hand_over()
+        self._lead.told(loop.sent, loop.ended, loop.failed, loop.pieces)
+
+
+def _agenda(part: CellPart, start_ns: int) -> Agenda:
+    if part.open_loop:
+        return open_loop(part.planned, part.streams, start_ns)
+    return closed_loop(part.planned, part.streams or 1, start_ns)
+
+
+def _connections_needed(part: CellPart) -> int:
+    if part.streams is not None:
+        return part.streams
+    return min(_MOST_UNCAPPED, _most_arrivals(part.planned, _ARRIVAL_NS))
+
+
+def _most_arrivals(planned: Sequence[PlannedRequest], within_ns: int) -> int:
+    """Return how many requests are scheduled within any stretch of that length, at most."""
+    offsets = sorted(request.offset_ns for request in planned if request.offset_ns is not None)
+    most = first = 0
+    for position, offset_ns in enumerate(offsets):
+        while offset_ns - offsets[first] > within_ns:
+            first += 1
+        most = max(most, position + 1 - first)
+    return most
+
+
+def _report(loop: Loop, finished: Finished, stretch: _Stretch, origin_ns: int) -> PartReport:
     return PartReport(
-        started_ns=began_ns - origin_ns,
-        finished_ns=finished_ns - origin_ns,
-        cancelled=cancelled,
-        cpu_ns=cpu_ns,
-        send_lags_ns=tuple(each.sent_ns - each.due_ns for each in exchanges if each.sent_ns is not None),
-        loop_lags_ns=tuple(lags),
-        read_lags_ns=(),
-        gaps=sum(answer.separate_gaps for answer in answers),
-        short_gaps=sum(answer.short_gaps for answer in answers),
-        merged_gaps=0,
-        late_connect_ns={each.index: each.connect_ns for each in exchanges if each.connect_ns is not None},
-        kernel_stamps=False,
-    )
-
-
-def _load(part: CellPart) -> Load:
-    """Return a load that makes the dispatcher do what the part says."""
-    if not part.open_loop:
-        return Load(concurrency=part.streams)
-    last_ns = max((request.offset_ns or 0 for request in part.planned), default=0)
-    return Load(concurrency=part.streams, request_rate=max(1.0, len(part.planned) / max(last_ns / 1e9, 0.001)))
-
-
-async def _unless_stopped(
-    work: Coroutine[None, None, None], lead: Lead, lags: list[int], tell: Callable[[], None]
-) -> bool:
-    working = asyncio.ensure_future(work)
-    told_ns = time.monotonic_ns()
-    try:
-        while not working.done() and not lead.stopped():
-            due_ns = time.monotonic_ns() + round(TICK_SECONDS * 1e9)
-            await asyncio.wait({working}, timeout=TICK_SECONDS)
-            now_ns = time.monotonic_ns()
-            lags.append(max(0, now_ns - due_ns))
-            if now_ns - told_ns > PROGRESS_SECONDS * 1e9:
-                told_ns = now_ns
-                tell()
-    finally:
-        ended = working.done()
-        working.cancel()
-        await asyncio.gather(working, return_exceptions=True)
-    if ended:
-        working.result()
-    return not ended
-
-
-def _tell(lead: Lead, dispatcher: Dispatcher) -> None:
-    exchanges = dispatcher.exchanges
-    lead.told(
-        sent=len(exchanges),
-        finished=sum(exchange.finished_ns is not None for exchange in exchanges),
-        failed=sum(exchange.failure is not None for exchange in exchanges),
-        chunks=sum(exchange.piece_count for exchange in exchanges),
+        started_ns=stretch.started_ns - origin_ns,
+        finished_ns=stretch.finished_ns - origin_ns,
+        cancelled=stretch.stopped,
+        cpu_ns=stretch.cpu_ns,
+        send_lags_ns=loop.send_lags.kept(),
+        loop_lags_ns=stretch.loop_lags_ns,
+        read_lags_ns=loop.read_lags.kept(),
+        gaps=finished.gaps,
+        short_gaps=finished.short_gaps,
+        merged_gaps=finished.merged_gaps,
+        late_connect_ns=finished.late_connect_ns,
+        kernel_stamps=loop.kernel_stamps,
     )
 
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
+    """Keep the collector from stopping the loop; a full collection takes as long as many tokens."""
     was_enabled = gc.isenabled()
     gc.collect()
     gc.freeze()
