@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import select
 import time
 from itertools import pairwise
 
@@ -193,7 +194,7 @@ def test_a_part_that_is_not_to_begin_sends_nothing() -> None:
 
 
 def test_a_wish_to_stop_does_not_wait_for_connections_that_nobody_accepts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whichbits.drive.wire.Wire.advance", lambda _wire: 4)
+    monkeypatch.setattr("whichbits.drive.wire.Wire.advance", lambda _wire: select.EPOLLOUT)
     began_s = time.monotonic()
     with serving_aside(stream()) as fake:
         capture = drive(
