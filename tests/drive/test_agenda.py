@@ -18,8 +18,14 @@ def taken(agenda: Agenda, now_ns: int) -> list[tuple[int, int, int]]:
     return departures
 
 
+def begun(agenda: Agenda, start_ns: int) -> Agenda:
+    assert agenda.next_due_ns() is None
+    agenda.begin(start_ns)
+    return agenda
+
+
 def test_streams_take_requests_in_order_when_they_are_free() -> None:
-    agenda = closed_loop([request(index) for index in range(4)], 2, 100)
+    agenda = begun(closed_loop([request(index) for index in range(4)], 2), 100)
 
     assert agenda.next_due_ns() == 100
     assert taken(agenda, 99) == []
@@ -34,7 +40,7 @@ def test_streams_take_requests_in_order_when_they_are_free() -> None:
 
 
 def test_an_open_loop_keeps_offsets_in_whatever_order_they_are_written() -> None:
-    agenda = open_loop([request(0, 20), request(1, 5)], None, 100)
+    agenda = begun(open_loop([request(0, 20), request(1, 5)], None), 100)
 
     assert agenda.next_due_ns() == 105
     assert taken(agenda, 104) == []
@@ -45,7 +51,7 @@ def test_an_open_loop_keeps_offsets_in_whatever_order_they_are_written() -> None
 
 
 def test_a_wait_for_a_slot_is_in_due_and_not_in_scheduled() -> None:
-    agenda = open_loop([request(index, index) for index in range(3)], 1, 100)
+    agenda = begun(open_loop([request(index, index) for index in range(3)], 1), 100)
 
     assert taken(agenda, 110) == [(0, 100, 100)]
     assert agenda.next_due_ns() is None
@@ -57,7 +63,7 @@ def test_a_wait_for_a_slot_is_in_due_and_not_in_scheduled() -> None:
 
 
 def test_a_later_turn_is_due_after_thinking_and_before_other_work_of_its_time() -> None:
-    agenda = open_loop([request(0, 0), request(1, follows=0, think_ns=30), request(2, 60), request(3, 20)], 1, 0)
+    agenda = begun(open_loop([request(0, 0), request(1, follows=0, think_ns=30), request(2, 60), request(3, 20)], 1), 0)
 
     assert taken(agenda, 0) == [(0, 0, 0)]
     agenda.ended(0, 10, failed=False)
@@ -71,7 +77,7 @@ def test_a_later_turn_is_due_after_thinking_and_before_other_work_of_its_time() 
 
 
 def test_a_thinking_session_keeps_its_stream_in_a_closed_loop() -> None:
-    agenda = closed_loop([request(0), request(1, follows=0, think_ns=30), request(2)], 1, 0)
+    agenda = begun(closed_loop([request(0), request(1, follows=0, think_ns=30), request(2)], 1), 0)
 
     assert taken(agenda, 0) == [(0, 0, 0)]
     assert agenda.is_followed(0)
@@ -84,7 +90,7 @@ def test_a_thinking_session_keeps_its_stream_in_a_closed_loop() -> None:
 
 
 def test_a_failed_turn_takes_all_later_ones_with_it() -> None:
-    agenda = closed_loop([request(0), request(1, follows=0), request(2, follows=1), request(3)], 1, 0)
+    agenda = begun(closed_loop([request(0), request(1, follows=0), request(2, follows=1), request(3)], 1), 0)
     taken(agenda, 0)
 
     broken = agenda.ended(0, 10, failed=True)
@@ -104,9 +110,9 @@ def test_a_failed_turn_takes_all_later_ones_with_it() -> None:
 )
 def test_turns_that_do_not_follow_each_other_are_refused(planned: list[PlannedRequest]) -> None:
     with pytest.raises(ValueError, match="one part"):
-        closed_loop(planned, 1, 0)
+        closed_loop(planned, 1)
 
 
 def test_an_open_loop_needs_offsets() -> None:
     with pytest.raises(ValueError, match="request 0 has no offset"):
-        open_loop([request(0)], None, 0)
+        open_loop([request(0)], None)

@@ -22,6 +22,10 @@ class Departure(NamedTuple):
 class Agenda(Protocol):
     """Hands out requests when they are due; times are absolute monotonic nanoseconds."""
 
+    def begin(self, start_ns: int) -> None:
+        """Set the start; until then nothing is due."""
+        ...
+
     def next_due_ns(self) -> int | None:
         """Return when the next request may leave; None while that depends on an answer, or if none is left."""
         ...
@@ -44,23 +48,26 @@ class Agenda(Protocol):
         ...
 
 
-def closed_loop(planned: Sequence[PlannedRequest], streams: int, start_ns: int) -> Agenda:
+def closed_loop(planned: Sequence[PlannedRequest], streams: int) -> Agenda:
     """Keep ``streams`` busy; a request is scheduled for the moment its stream became free.
 
     A session stays with its stream, also while it thinks.
+
+    Raises:
+        ValueError: a turn of a session follows none, or one that another follows as well.
     """
-    return _ClosedLoop(planned, streams, start_ns)
+    return _ClosedLoop(planned, streams)
 
 
-def open_loop(planned: Sequence[PlannedRequest], cap: int | None, start_ns: int) -> Agenda:
+def open_loop(planned: Sequence[PlannedRequest], cap: int | None) -> Agenda:
     """Send each request at its offset, whatever became of the others; under a cap it may wait for a slot.
 
     The wait is part of every latency, since latencies count from the schedule. A thinking session holds no slot.
 
     Raises:
-        ValueError: a request that follows no other has no offset.
+        ValueError: a request that follows no other has no offset, or turns do not follow each other.
     """
-    return _OpenLoop(planned, cap, start_ns)
+    return _OpenLoop(planned, cap)
 
 
 class _Sessions:
@@ -105,10 +112,14 @@ class _Sessions:
 
 
 class _ClosedLoop:
-    def __init__(self, planned: Sequence[PlannedRequest], streams: int, start_ns: int) -> None:
+    def __init__(self, planned: Sequence[PlannedRequest], streams: int) -> None:
         self._sessions = _Sessions(planned)
         self._waiting = deque(request for request in planned if request.follows is None)
-        self._free_ns = deque([start_ns] * min(streams, len(self._waiting)))
+        self._streams = min(streams, len(self._waiting))
+        self._free_ns: deque[int] = deque()
+
+    def begin(self, start_ns: int) -> None:
+        self._free_ns.extend([start_ns] * self._streams)
 
     def next_due_ns(self) -> int | None:
         thought_ns = self._sessions.next_ns()
@@ -141,22 +152,29 @@ class _ClosedLoop:
 
 
 class _OpenLoop:
-    def __init__(self, planned: Sequence[PlannedRequest], cap: int | None, start_ns: int) -> None:
+    def __init__(self, planned: Sequence[PlannedRequest], cap: int | None) -> None:
         self._sessions = _Sessions(planned)
-        first = [(start_ns + _offset_ns(request), request) for request in planned if request.follows is None]
+        first = [(_offset_ns(request), request) for request in planned if request.follows is None]
         self._to_come = deque(sorted(first, key=lambda each: each[0]))
         self._waiting: deque[tuple[int, PlannedRequest]] = deque()
-        self._free_ns = None if cap is None else deque([start_ns] * min(cap, len(planned)))
+        self._slots = None if cap is None else min(cap, len(planned))
+        self._free_ns: deque[int] | None = None if cap is None else deque()
+        self._start_ns: int | None = None
+
+    def begin(self, start_ns: int) -> None:
+        self._start_ns = start_ns
+        if self._free_ns is not None and self._slots is not None:
+            self._free_ns.extend([start_ns] * self._slots)
 
     def next_due_ns(self) -> int | None:
         if self._free_ns is not None and not self._free_ns:
             return None
         if self._waiting:
             return self._waiting[0][0]
-        thought_ns = self._sessions.next_ns()
-        if not self._to_come:
-            return thought_ns
-        return self._to_come[0][0] if thought_ns is None else min(thought_ns, self._to_come[0][0])
+        arrival_ns, thought_ns = self._next_arrival_ns(), self._sessions.next_ns()
+        if arrival_ns is None or thought_ns is None:
+            return thought_ns if arrival_ns is None else arrival_ns
+        return min(arrival_ns, thought_ns)
 
     def take(self, now_ns: int) -> Departure | None:
         self._gather(now_ns)
@@ -181,17 +199,21 @@ class _OpenLoop:
     def _gather(self, now_ns: int) -> None:
         """Queue all whose moment has come, in its order."""
         while True:
-            arrival_ns = self._to_come[0][0] if self._to_come else None
-            thought_ns = self._sessions.next_ns()
+            arrival_ns, thought_ns = self._next_arrival_ns(), self._sessions.next_ns()
             if thought_ns is not None and (arrival_ns is None or thought_ns < arrival_ns):
                 if thought_ns > now_ns:
                     return
                 turn, at_ns = self._sessions.take()
                 self._waiting.append((at_ns, turn))
             elif arrival_ns is not None and arrival_ns <= now_ns:
-                self._waiting.append(self._to_come.popleft())
+                self._waiting.append((arrival_ns, self._to_come.popleft()[1]))
             else:
                 return
+
+    def _next_arrival_ns(self) -> int | None:
+        if not self._to_come or self._start_ns is None:
+            return None
+        return self._start_ns + self._to_come[0][0]
 
 
 def _offset_ns(request: PlannedRequest) -> int:

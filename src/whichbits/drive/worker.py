@@ -32,13 +32,14 @@ def drive_part(part: CellPart, lead: Lead) -> PartReport:
         BadInput: this machine does not allow as many open files as the part has streams.
         ValueError: the part has a rate but a request without an offset, or only some turns of a session.
     """
+    agenda = _agenda(part)
     router = part.route.router(len(part.targets), part.planned)
     needed = router.most_in_flight(min(_connections_needed(part), len(part.planned)))
     allow_open_files(sum(needed))
     finished = Finished(lead, part.clock_origin_ns)
     loop = Loop(part, router, finished)
     try:
-        stretch = _measure(loop, part, lead) if _warm(loop, needed, lead) else _not_begun()
+        stretch = _measure(loop, agenda, lead) if _warm(loop, needed, lead) else _not_begun()
         finished.hand_all_over()
     finally:
         loop.close()
@@ -82,12 +83,13 @@ def _warm(loop: Loop, needed: Sequence[int], lead: Lead) -> bool:
     return True
 
 
-def _measure(loop: Loop, part: CellPart, lead: Lead) -> _Stretch:
+def _measure(loop: Loop, agenda: Agenda, lead: Lead) -> _Stretch:
     with _no_garbage_collection():
         start_ns = lead.start()
         if start_ns is None:
             return _not_begun()
-        loop.begin(_agenda(part, start_ns))
+        agenda.begin(start_ns)
+        loop.begin(agenda)
         return _run(loop, lead, start_ns)
 
 
@@ -132,10 +134,8 @@ class _Ticks:
         self._lead.told(loop.sent, loop.ended, loop.failed, loop.pieces)
 
 
-def _agenda(part: CellPart, start_ns: int) -> Agenda:
-    if part.open_loop:
-        return open_loop(part.planned, part.streams, start_ns)
-    return closed_loop(part.planned, part.streams or 1, start_ns)
+def _agenda(part: CellPart) -> Agenda:
+    return open_loop(part.planned, part.streams) if part.open_loop else closed_loop(part.planned, part.streams or 1)
 
 
 def _connections_needed(part: CellPart) -> int:
