@@ -28,7 +28,7 @@ _NS = 1_000_000_000
 _COARSE_NS, _MARGIN_NS, _SPIN_NS = 1_500_000, 500_000, 60_000
 _MOST_SELECTABLE = 1023
 # Reads nearer to each other than this are read in batches, after naps: shorter than any gap that matters.
-_CROWDED_NS, _NAP_NS, _LOOK_NS = 200_000, 500_000, 5_000_000
+_CROWDED_NS, _NAP_NS, _LOOK_NS = 400_000, 500_000, 5_000_000
 _READS_PER_SAMPLE = 8
 _MOST_UNSTAMPED = 0.01  # of the reads, where the kernel is said to stamp: a socket's first may come before it does
 _END_OF_CHUNKS = b"\r\n\r\n"
