@@ -162,6 +162,15 @@ def test_the_seeds_are_what_they_are_meant_to_be(seed: bytes, good: bool) -> Non
     assert record_of([seed]).succeeded == may_be_good(seed) == good
 
 
+@pytest.mark.parametrize("data", [b'{"x": "\xff"}', b"{}", b"", b" ", b"null"])
+def test_what_the_fuzz_found(data: bytes) -> None:
+    """An error event fails the request whatever it says: no UTF-8 in a field that is skipped, or nothing at all."""
+    record = record_of([b"event: error\ndata: " + data + b"\n\n" + GOOD])
+
+    assert record.error_code == "error_in_stream"
+    assert record.error
+
+
 @settings(max_examples=400, deadline=None)
 @given(bodies)
 def test_any_bytes_are_a_record_and_nothing_is_good_that_cannot_be(body: bytes) -> None:

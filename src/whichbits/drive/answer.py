@@ -13,6 +13,7 @@ HTTP_OK = 200
 
 _MILLISECOND_NS = 1_000_000
 _SHOWN_BODY = 500
+_WORDLESS = "an error without words"
 
 
 @dataclass(slots=True)
@@ -97,14 +98,14 @@ class _Reading:
     def _take_undecodable(self, event: ServerEvent, reason: str) -> None:
         text = event.data[:200].decode(errors="replace")
         if event.is_error:
-            self.answer.error = self.answer.error or text
+            self.answer.error = self.answer.error or text.strip() or _WORDLESS
         else:
             self.answer.undecodable = self.answer.undecodable or f"{reason}: {text}"
 
     def _take_payload(self, payload: Payload, event: ServerEvent) -> None:
         error = payload.error_text
         if error is None and event.is_error:
-            error = payload.message or readable_error(msgspec.json.decode(event.data))
+            error = payload.message or _body_text(event.data) or _WORDLESS
         self.answer.error = self.answer.error or error
         if payload.usage is not None:
             self._take_usage(payload.usage)
