@@ -13,7 +13,7 @@ from tests.drive.fake_server import DONE, HEAD, LAST_CHUNK, Answer, Received, ch
 from tests.faults.measured import Measured, measure, planned, summarised
 from whichbits.analyze.cells import cell_summary
 from whichbits.analyze.expected_cache import ExpectedRate
-from whichbits.analyze.findings.cache import unexpected_hits
+from whichbits.analyze.findings.cache import not_cold
 from whichbits.analyze.findings.work import unequal_work
 from whichbits.drive.request_body import body
 from whichbits.record.columns import table_of
@@ -82,8 +82,8 @@ def test_fault_05_hits_that_differ_along_the_sweep_move_the_knee() -> None:
     assert cold == [pytest.approx(0, abs=0.01)] * 3
     assert named.prefix_hit_rate == 1
     assert named.hit_rate_as_expected is False
-    (said,) = unexpected_hits(observed([arm()], [named]))
-    assert said.code == "hit_rate_unexpected"
+    (said,) = not_cold(observed([arm()], [named]))
+    assert said.code == "cache_not_cold"
 
 
 def test_fault_11_random_prompts_drift_in_length() -> None:
