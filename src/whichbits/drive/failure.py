@@ -20,6 +20,7 @@ FailureCode = Literal[
     "short_output",
     "long_output",
     "cancelled",
+    "session_broken",
 ]
 
 MEANINGS: Mapping[FailureCode, str] = {
@@ -40,4 +41,5 @@ MEANINGS: Mapping[FailureCode, str] = {
     "short_output": "Fewer tokens than asked for: the arm did less work than the others.",
     "long_output": "More tokens than asked for: the arm did more work than the others.",
     "cancelled": "The run was stopped while the request was in flight.",
+    "session_broken": "An earlier turn of the session failed, so this one was not sent.",
 }

@@ -1,5 +1,6 @@
 """The verdict on one request: how it ended, as the record keeps it."""
 
+from array import array
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
@@ -50,8 +51,8 @@ def to_record(exchange: Exchange, answer: Answer, origin_ns: int) -> RequestReco
         sent_ns=_since(origin_ns, exchange.sent_ns),
         first_byte_ns=_since(origin_ns, exchange.first_byte_ns),
         finished_ns=_since(origin_ns, exchange.finished_ns),
-        chunk_ns=tuple(stamp - origin_ns for stamp in answer.chunk_ns),
-        chunk_tokens=tuple(answer.chunk_tokens),
+        chunk_ns=array("q", [stamp - origin_ns for stamp in answer.chunk_ns]),
+        chunk_tokens=array("I", answer.chunk_tokens),
         finish_reason=answer.finish_reason,
         done_seen=answer.done_seen,
         http_status=exchange.status,

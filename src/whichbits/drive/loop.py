@@ -1,0 +1,418 @@
+"""The loop of one worker: sends what is due, stamps what arrives, and decodes it when nothing else is to be done.
+
+It is plain and synchronous on purpose: a read costs a system call, a stamp and an append. What was read is looked
+into in idle time, in slices short enough for sends to stay on time.
+"""
+
+import select
+import sys
+import time
+from collections import deque
+from collections.abc import Sequence
+from struct import Struct
+
+from whichbits.drive.agenda import Agenda, Departure
+from whichbits.drive.answer import Answer
+from whichbits.drive.connections import Connections
+from whichbits.drive.exchange import Exchange, Failure
+from whichbits.drive.finished import Finished
+from whichbits.drive.kernel_clock import STEP_NS, KernelClock
+from whichbits.drive.outcome import judge
+from whichbits.drive.part import CellPart
+from whichbits.drive.patience import Deadlines, Patience
+from whichbits.drive.request_body import RequestBytes
+from whichbits.drive.routing import Router
+from whichbits.drive.samples import Samples
+from whichbits.drive.wire import CONTROL_BYTES, READ_BYTES, READABLE, WRITABLE, Wire
+from whichbits.traffic.plan import PlannedRequest
+
+SLICE_NS = 200_000
+"""How long decoding goes on before the sockets are looked at again."""
+BACKLOG_BYTES = 8 * 2**20
+"""Raw bytes that may wait for idle time; beyond it decoding goes on although reads are waiting."""
+
+_NS = 1_000_000_000
+_NEVER = sys.maxsize
+# epoll counts whole milliseconds, so the last one is waited for by select, and the last moment is not slept through.
+_COARSE_NS, _MARGIN_NS, _SPIN_NS = 1_500_000, 500_000, 60_000
+_MOST_SELECTABLE = 1023
+# Reads nearer to each other than this are read in batches, after naps: shorter than any gap that matters.
+_CROWDED_NS, _NAP_NS, _LOOK_NS = 200_000, 250_000, 5_000_000
+_READS_PER_SAMPLE = 8
+_END_OF_CHUNKS = b"\r\n\r\n"
+_timespec = Struct("qq")
+
+
+class Loop:
+    """Carries a part's exchanges; ``turn`` is called until ``over``."""
+
+    def __init__(self, part: CellPart, router: Router, finished: Finished) -> None:
+        """Encode every request; nothing is opened or sent."""
+        self._part = part
+        self._router = router
+        self._finished = finished
+        self._epoll = select.epoll()
+        self.connections = Connections(part.targets, router, self._epoll)
+        self._requests = RequestBytes(part.targets, part.planned)
+        self._length_forced = all(target.form.forced_length for target in part.targets)
+        self._keeps_text = any(target.keeps_text for target in part.targets)
+        self._patience = Patience.of(part.limits)
+        self._deadlines = Deadlines(self._patience)
+        self.clock = KernelClock()
+        self._agenda: Agenda | None = None
+        self._due_ns = _NEVER
+        self._polled_ns = 0
+        self._behind: deque[Wire] = deque()
+        self._backlog_bytes = 0
+        self._reads = 0
+        self._in_flight = 0
+        self._seen = 0, 0
+        self._crowded = False
+        self.sent = self.ended = self.failed = self.pieces = 0
+        self._unstamped = 0
+        self.send_lags, self.read_lags = Samples(), Samples()
+
+    def begin(self, agenda: Agenda) -> None:
+        """Take up ``agenda``: from now on turns send what is due."""
+        self._agenda = agenda
+        self._see_due()
+
+    @property
+    def over(self) -> bool:
+        """Whether every request has ended and none is to come."""
+        return not self._in_flight and (self._agenda is None or self._agenda.over)
+
+    @property
+    def kernel_stamps(self) -> bool:
+        """Whether the kernel stamped what was read, so that stamps do not depend on when it was."""
+        return self._reads > 0 and not self._unstamped
+
+    def turn(self, until_ns: int) -> None:
+        """Do what is to be done, or wait for it until ``until_ns`` at the latest."""
+        if self._poll(since_ns=self._polled_ns):
+            if self._backlog_bytes > BACKLOG_BYTES:
+                self._catch_up()
+        elif self._behind:
+            self._catch_up()
+        elif self._finished.has_work:
+            self._finished.work()
+        else:
+            woken = self._wait(until_ns)
+            # What woke the loop did not lie there before.
+            self._poll(since_ns=0 if woken else self._polled_ns)
+        self._send_due(time.monotonic_ns())
+
+    def look_after(self, now_ns: int) -> None:
+        """Give up what has waited too long."""
+        for wire in self._deadlines.passed(now_ns):
+            self._give_up(wire, self._patience.lost(wire, now_ns))
+
+    def hand_over(self) -> None:
+        """Give the lead the records that are made."""
+        self._finished.hand_over()
+
+    def cancel(self) -> None:
+        """End what is in flight, and send nothing more."""
+        self._agenda = None
+        self._due_ns = _NEVER
+        for wire in tuple(self.connections.wires.values()):
+            self._give_up(wire, Failure("cancelled", "stopped while in flight"))
+
+    def close(self) -> None:
+        """Close every socket."""
+        self.connections.close()
+        self._epoll.close()
+
+    # Reading
+
+    def _poll(self, since_ns: int) -> bool:
+        """Read what has arrived; return whether anything had.
+
+        ``since_ns`` is since when it may have lain there: the last look, or 0 if that is not what it waited for.
+        """
+        asked_ns = time.monotonic_ns()
+        events = self._epoll.poll(0, len(self.connections.wires) + 1)
+        if events:
+            earliest_ns = self._polled_ns - STEP_NS
+            self._read(events, since_ns, earliest_ns if self.clock.holds(time.monotonic_ns()) else _NEVER)
+        self._polled_ns = asked_ns
+        return bool(events)
+
+    def _read(self, events: Sequence[tuple[int, int]], since_ns: int, earliest_ns: int) -> None:
+        """Read and stamp; a stamp from before ``earliest_ns`` or from the future is that of a clock that was set."""
+        wires, behind = self.connections.wires, self._behind
+        clock_ns, unpack, offset_ns = time.monotonic_ns, _timespec.unpack, self.clock.offset_ns
+        for fd, mask in events:
+            wire = wires.get(fd)
+            if wire is None or ((mask != READABLE or not wire.is_reading) and not self._prepare(wire, mask)):
+                continue
+            try:
+                data, control, _, _ = wire.receive(READ_BYTES, CONTROL_BYTES)
+            except OSError as error:
+                self._broken(wire, error)
+                continue
+            stamp_ns = now_ns = clock_ns()
+            if not data:
+                self._hung_up(wire)
+                continue
+            if control:
+                seconds, nanoseconds = unpack(control[0][2])
+                kernel_ns = seconds * _NS + nanoseconds - offset_ns
+                if earliest_ns <= kernel_ns <= now_ns:
+                    stamp_ns = kernel_ns
+            since_ns = since_ns or stamp_ns
+            wire.heard_ns = now_ns
+            self._backlog_bytes += len(data)
+            if not self._reads % _READS_PER_SAMPLE:
+                self._sample(now_ns - stamp_ns, by_kernel=bool(control))
+            self._reads += 1
+            # A read that ends like the last chunk may be the last; so may any if the answer is not chunked.
+            if wire.framing.may_wait and len(data) >= 5 and not data.endswith(_END_OF_CHUNKS):
+                if not wire.pending:
+                    behind.append(wire)
+                wire.pending.append((data, stamp_ns, now_ns - since_ns))
+            else:
+                wire.pending.append((data, stamp_ns, now_ns - since_ns))
+                self._decode(wire)
+            if now_ns >= self._due_ns:
+                self._send_due(now_ns)
+
+    def _prepare(self, wire: Wire, mask: int) -> bool:
+        """Do what else an event asks for; return whether there may be something to read for a request."""
+        if not wire.is_open:
+            self._advance(wire)
+            return False
+        if mask & WRITABLE and wire.unsent is not None:
+            self._send_rest(wire)
+        if mask & ~WRITABLE and not wire.is_reading:
+            self._look_at_idle(wire)
+        return bool(mask & ~WRITABLE) and wire.is_reading
+
+    def _sample(self, lag_ns: int, *, by_kernel: bool) -> None:
+        if by_kernel:
+            self.read_lags.add(lag_ns)
+        else:
+            self._unstamped += 1
+
+    def _catch_up(self) -> None:
+        """Decode what waits, for as long as a slice allows."""
+        until_ns = min(time.monotonic_ns() + SLICE_NS, self._due_ns)
+        while self._behind:
+            self._decode(self._behind.popleft())
+            if time.monotonic_ns() >= until_ns:
+                return
+
+    def _decode(self, wire: Wire) -> None:
+        """Look into what was read of a wire's answer, and end its exchange if that is over."""
+        pending, framing = wire.pending, wire.framing
+        for data, stamp_ns, waited_ns in pending:
+            self._backlog_bytes -= len(data)
+            framing.feed(data, stamp_ns, waited_ns)
+        pending.clear()
+        self.pieces += framing.pieces
+        framing.pieces = 0
+        exchange = wire.exchange
+        if exchange is not None and exchange.finished_ns is not None:
+            self._end(wire, exchange)
+
+    def _broken(self, wire: Wire, error: OSError) -> None:
+        if not isinstance(error, BlockingIOError):
+            self._give_up(wire, Failure("connection_lost", str(error)))
+
+    def _hung_up(self, wire: Wire) -> None:
+        self._decode(wire)
+        if wire.exchange is not None:
+            wire.framing.hang_up()
+            self._give_up(wire, Failure("connection_lost", "the server closed the connection"))
+
+    def _give_up(self, wire: Wire, failure: Failure) -> None:
+        """End a wire and what it carries, after what had arrived has been looked into."""
+        self._decode(wire)
+        exchange = wire.exchange
+        wire.framing.reusable = False
+        if exchange is not None:
+            if not wire.is_open:
+                exchange.connect_ns = time.monotonic_ns() - wire.began_ns
+            exchange.fail(*failure)
+            self._end(wire, exchange)
+        else:
+            self.connections.forget_idle(wire)
+
+    def _look_at_idle(self, wire: Wire) -> None:
+        """Servers close idle connections after seconds; the next request should not pay for the handshake."""
+        try:
+            words, _, _, _ = wire.receive(READ_BYTES, CONTROL_BYTES)
+        except BlockingIOError:
+            return  # TLS talks for itself, too
+        except OSError:
+            words = b""
+        # One that is closed before its first request is not replaced: that server slams the door.
+        closed_in_order = not words and wire.has_served
+        self.connections.forget_idle(wire)
+        if closed_in_order:
+            self.open(wire.lane)
+
+    # Opening
+
+    def open(self, lane: int, waiting: Exchange | None = None) -> bool:
+        """Begin to open a connection; return whether it could begin."""
+        try:
+            wire = self.connections.open(lane, waiting)
+        except OSError as error:
+            self._not_opened(lane, waiting, error, time.monotonic_ns())
+            return False
+        self._deadlines.watch(wire)
+        return True
+
+    def _advance(self, wire: Wire) -> None:
+        waiting = wire.exchange
+        try:
+            is_open = self.connections.advance(wire)
+        except OSError as error:
+            self._not_opened(wire.lane, waiting, error, wire.began_ns)
+            return
+        if not is_open:
+            return
+        if waiting is None:
+            self.connections.give(wire)
+        else:
+            waiting.connect_ns = time.monotonic_ns() - wire.began_ns
+            self._send(wire, waiting)
+
+    def _not_opened(self, lane: int, waiting: Exchange | None, error: OSError, began_ns: int) -> None:
+        if waiting is not None:
+            waiting.connect_ns = time.monotonic_ns() - began_ns
+            waiting.fail("connect_failed", str(error) or type(error).__name__)
+            self._account(lane, waiting, Answer())
+
+    # Sending
+
+    def _send_due(self, now_ns: int) -> None:
+        agenda = self._agenda
+        if agenda is None or now_ns < self._due_ns:
+            return
+        while (departure := agenda.take(time.monotonic_ns())) is not None:
+            self._depart(departure)
+        self._see_due()
+
+    def _see_due(self) -> None:
+        due_ns = self._agenda.next_due_ns() if self._agenda is not None else None
+        self._due_ns = _NEVER if due_ns is None else due_ns
+
+    def _depart(self, departure: Departure) -> None:
+        exchange = self._exchange(departure.planned, departure.scheduled_ns, departure.due_ns)
+        self.sent += 1
+        self._in_flight += 1
+        lane = self._router.lane(departure.planned)
+        wire = self.connections.take(lane)
+        if wire is None:
+            self.open(lane, exchange)
+        else:
+            exchange.replica, exchange.secret = wire.target.replica, wire.target.api_key
+            self._send(wire, exchange)
+
+    def _exchange(self, planned: PlannedRequest, scheduled_ns: int, due_ns: int) -> Exchange:
+        return Exchange(
+            planned.index,
+            None,
+            planned.output_tokens,
+            scheduled_ns,
+            due_ns,
+            length_forced=self._length_forced,
+            keeps_text=self._keeps_text,
+        )
+
+    def _send(self, wire: Wire, exchange: Exchange) -> None:
+        """Send at once. The stamp is taken before the write: it errs towards a longer TTFT, never a shorter one."""
+        request = self._requests.to(wire.target, exchange.index)
+        exchange.sent_ns = wire.heard_ns = time.monotonic_ns()
+        self.send_lags.add(exchange.sent_ns - exchange.due_ns)
+        wire.begin(exchange)
+        self._push(wire, request)
+        self._deadlines.watch(wire)
+
+    def _send_rest(self, wire: Wire) -> None:
+        if wire.unsent is not None:
+            self._push(wire, wire.unsent)
+
+    def _push(self, wire: Wire, data: bytes | memoryview) -> None:
+        was_stuck = wire.unsent is not None
+        try:
+            wire.send(data)
+        except OSError as error:
+            # The server may have answered before it hung up; if not, the read tells so as well.
+            wire.unsent = None
+            if not was_stuck:
+                self._give_up(wire, Failure("connection_lost", str(error)))
+                return
+        if was_stuck or wire.unsent is not None:
+            self.connections.await_room(wire)
+
+    # Ending
+
+    def _end(self, wire: Wire, exchange: Exchange) -> None:
+        wire.exchange = None
+        wire.is_reading = False
+        answer = wire.framing.end()
+        if exchange.complete:
+            self.connections.give(wire)
+        else:
+            self.connections.discard(wire)
+        self._account(wire.lane, exchange, answer)
+
+    def _account(self, lane: int, exchange: Exchange, answer: Answer) -> None:
+        """Count an exchange that is over, and tell those who wait for it."""
+        self._in_flight -= 1
+        self._router.ended(lane, turned_away=_turned_away(exchange))
+        self._file(exchange, answer)
+        if self._agenda is not None:
+            self._tell_agenda(self._agenda, exchange, answer)
+            self._see_due()
+
+    def _tell_agenda(self, agenda: Agenda, exchange: Exchange, answer: Answer) -> None:
+        at_ns = exchange.finished_ns or exchange.due_ns
+        failed = agenda.is_followed(exchange.index) and judge(exchange, answer) is not None
+        for turn in agenda.ended(exchange.index, at_ns, failed=failed):
+            unsent = self._exchange(turn, at_ns, at_ns)
+            unsent.fail("session_broken", f"request {exchange.index}, an earlier turn, failed")
+            self._file(unsent, Answer())
+
+    def _file(self, exchange: Exchange, answer: Answer) -> None:
+        self.ended += 1
+        self.failed += exchange.failure is not None
+        self._finished.add(exchange, answer)
+
+    # Waiting
+
+    def _wait(self, until_ns: int) -> bool:
+        """Sleep, but not through the moment when something is due; return whether an arrival would have ended it."""
+        now_ns = time.monotonic_ns()
+        left_ns = min(self._due_ns - _SPIN_NS, until_ns) - now_ns
+        if left_ns <= 0:
+            return False
+        if self._is_crowded(now_ns):
+            time.sleep(min(left_ns, _NAP_NS) / _NS)
+            return False
+        if left_ns >= _COARSE_NS:
+            self._epoll.poll((left_ns - _MARGIN_NS) // 1_000_000 / 1000, 1)
+        elif self._epoll.fileno() <= _MOST_SELECTABLE:
+            select.select((self._epoll.fileno(),), (), (), left_ns / _NS)
+        else:
+            time.sleep(left_ns / _NS)
+            return False
+        return True
+
+    def _is_crowded(self, now_ns: int) -> bool:
+        """Return whether reads come so fast that to wake for each costs more than it tells: the kernel stamps them."""
+        seen_ns, reads = self._seen
+        if now_ns - seen_ns >= _LOOK_NS:
+            self._crowded = self.kernel_stamps and (self._reads - reads) * _CROWDED_NS >= now_ns - seen_ns
+            self._seen = now_ns, self._reads
+        return self._crowded
+
+
+def _turned_away(exchange: Exchange) -> bool:
+    """Whether the server was not there, or hung up without a word; any answer, be it 503, is an answer."""
+    failure = exchange.failure
+    gone = failure is not None and failure.code in ("connect_failed", "connection_lost")
+    return gone and exchange.first_byte_ns is None
