@@ -22,7 +22,8 @@ from whichbits.drive.cell import drive_cell
 from whichbits.drive.exchange import Exchange
 from whichbits.drive.failure import MEANINGS
 from whichbits.drive.outcome import to_record
-from whichbits.record.schema import RequestRecord
+from whichbits.record.columns import records_of, table_of
+from whichbits.record.schema import Cell, RequestRecord
 from whichbits.study.model import Limits, Load
 from whichbits.traffic.plan import PlannedRequest
 
@@ -49,7 +50,7 @@ _MORE = (
     b"-1",
     b"\xff",
 )
-TOKENS = (*_FIELDS, *_JSON, *_MORE, b"9" * 30)
+TOKENS = (*_FIELDS, *_JSON, *_MORE, b"9" * 30, b"4294967296", b'"\\udc80"')
 
 
 def mutated(seed: bytes, draw: random.Random) -> bytes:
@@ -176,6 +177,9 @@ def test_what_the_fuzz_found(data: bytes) -> None:
 def test_any_bytes_are_a_record_and_nothing_is_good_that_cannot_be(body: bytes) -> None:
     record = record_of([body])
 
+    assert records_of(table_of(Cell(0, "a", 1, None, 0), [record])) == [
+        replace(record, chunk_ns=tuple(record.chunk_ns), chunk_tokens=tuple(record.chunk_tokens))
+    ]
     assert record.error_code in CODES
     assert (record.error is None) == (record.error_code is None)
     assert len(record.chunk_ns) == len(record.chunk_tokens)
