@@ -35,6 +35,7 @@ async def conduct(stage: Stage, planned: Sequence[Visit], estimate: StudyEstimat
     claims ends the study (ArmMismatch). When ``stage.stop`` is set, what is finished is kept and the rest is left.
     """
     stage.listen(_started(stage, planned, estimate))
+    stage.crew.take(1)  # its half a second passes while the first server starts
     failures: list[ServerNotReady] = []
     interrupted = False
     try:
@@ -159,7 +160,7 @@ async def _told_by_the_log(running: RunningArm) -> AsyncIterator[None]:
 async def _warm(stage: Stage, running: RunningArm) -> RunningArm:
     """Warm the arm; return it as its answers showed it."""
     stage.listen(WarmingUp(running.record.arm))
-    warmth = await unless(stage.stop, warm_up(stage.study, running))
+    warmth = await unless(stage.stop, warm_up(stage.study, running, stage.crew))
     stage.writer.arm(replace(running.record, warm_up_tpot_ms=warmth.medians_ms))
     return replace(running, tells_usage=warmth.tells_usage)
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from whichbits.conduct.addresses import targets
 from whichbits.drive.cell import CellCapture, drive_cell
+from whichbits.drive.crew import Crew
 from whichbits.errors import ServerNotReady
 from whichbits.record.schema import RequestRecord
 from whichbits.serve.arm import RunningArm
@@ -20,7 +21,7 @@ class Warmth(NamedTuple):
     tells_usage: bool
 
 
-async def warm_up(study: Study, running: RunningArm) -> Warmth:
+async def warm_up(study: Study, running: RunningArm, crew: Crew) -> Warmth:
     """Send rounds of the study's own traffic until two rounds' median pace agree.
 
     The pace is TPOT, or TTFT where answers have a single token. Raises ServerNotReady if a round has no good answer.
@@ -29,7 +30,7 @@ async def warm_up(study: Study, running: RunningArm) -> Warmth:
     medians: list[float] = []
     tells_usage = False
     for round_number in range(max(1, rule.at_most_requests // rule.at_least_requests)):
-        good = await _round(study, running, round_number)
+        good = await _round(study, running, crew, round_number)
         medians.append(_pace_ms(good))
         tells_usage = tells_usage or any(record.output_tokens is not None for record in good)
         if _stable(medians, rule.stable_within):
@@ -44,7 +45,7 @@ def _stable(medians: list[float], within: float) -> bool:
     return abs(now - before) <= within * before
 
 
-async def _round(study: Study, running: RunningArm, round_number: int) -> list[RequestRecord]:
+async def _round(study: Study, running: RunningArm, crew: Crew, round_number: int) -> list[RequestRecord]:
     """Return the good answers of a round."""
     capture = await drive_cell(
         targets(running, study.request),
@@ -52,6 +53,7 @@ async def _round(study: Study, running: RunningArm, round_number: int) -> list[R
         Load(concurrency=study.warm_up.at_least_requests),
         study.limits,
         time.monotonic_ns(),
+        crew=crew,
     )
     good = [record for record in capture.records if record.succeeded]
     if not good:

@@ -56,6 +56,16 @@ class ClientHealth:
     loop_lag_p99_ms: float | None
     cpu_share: float | None
     sub_millisecond_gap_share: float | None
+    workers: int | None = None
+    """Processes that sent the cell's requests; None, as below, in runs of before these were kept."""
+    read_lag_p99_ms: float | None = None
+    """From the kernel's stamp of a read to the read; None without kernel stamps."""
+    merged_gap_share: float | None = None
+    """Share of gaps between chunks that one read, or one stamp, made nothing."""
+    kernel_stamps: bool | None = None
+    requested_rate: float | None = None
+    """Planned arrivals a second, of an open loop; ``achieved_rate`` sends a second."""
+    achieved_rate: float | None = None
 
 
 @dataclass(frozen=True)
