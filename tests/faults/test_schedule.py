@@ -9,7 +9,7 @@ from typing import cast
 
 from tests.analyze.make_cell import CELL, summary
 from tests.drive.certificates import made_up_authority
-from tests.drive.fake_server import FakeServer, Received, serving, stream
+from tests.drive.fake_server import HEAD, LAST_CHUNK, FakeServer, Received, chunk, event, raw, serving, stream
 from tests.faults.measured import MS, measure, planned, when_all_are_there
 from tests.record.make_run import ended, manifest, record
 from whichbits.analyze.drift import drifts
@@ -17,6 +17,7 @@ from whichbits.analyze.findings import Observed
 from whichbits.analyze.findings.client import client_limits
 from whichbits.analyze.slo import slo_capacities
 from whichbits.conduct.warm import warm_up
+from whichbits.drive.crew import Crew
 from whichbits.serve.arm import RunningArm
 from whichbits.serve.replica import Endpoint
 from whichbits.study.model import Load, Study
@@ -70,15 +71,14 @@ def test_fault_14_tls_handshakes_are_in_ttft(tmp_path: Path) -> None:
 
 
 def test_fault_14_a_late_handshake_is_told_apart(tmp_path: Path) -> None:
-    async def and_close(request: Received, writer: asyncio.StreamWriter) -> None:
-        await stream()(request, writer)
-        await writer.drain()
-        writer.close()
+    closing = HEAD.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+    answer = raw(closing, chunk(event("a", finish="length", usage=4)), LAST_CHUNK, close=True)
 
-    found = measure(and_close, planned(4), Load(concurrency=1), tls=made_up_authority(tmp_path))
+    found = measure(answer, planned(4), Load(concurrency=1), tls=made_up_authority(tmp_path))
 
     assert [each.error_code for each in found.records] == [None] * 4
     assert found.server.connections >= 4
+    assert found.capture.late_connect_ns
     for index, took_ns in found.capture.late_connect_ns.items():
         late = found.records[index]
         assert late.sent_ns is not None
@@ -146,7 +146,8 @@ def test_fault_25_the_first_use_of_a_kernel_is_measured() -> None:
             endpoint = Endpoint("127.0.0.1", server.port, "tiny", "0")
             fleet = SimpleNamespace(endpoints=[endpoint], replicas=[])
             running = cast("RunningArm", SimpleNamespace(fleet=fleet, tells_usage=True))
-            return (await warm_up(study, running)).medians_ms
+            with Crew.inline() as crew:
+                return (await warm_up(study, running, crew)).medians_ms
 
     rule = {"at_least_requests": 4, "at_most_requests": 64, "stable_within": 0.5}
     traffic = {"kind": "random", "input_tokens": 4, "output_tokens": 8}
