@@ -11,12 +11,13 @@ import pytest
 from tests.drive.certificates import made_up_authority
 from tests.drive.fake_proxy import proxying
 from tests.drive.fake_server import HEAD, Answer, FakeServer, chunk, event, raw, serving, silence, stream
+from whichbits.drive.cell import drive_cell
 from whichbits.drive.fallback import drive_part_by_aiohttp, needs_fallback
 from whichbits.drive.part import CellPart, PartReport
 from whichbits.drive.routing import DIRECT
 from whichbits.drive.target import Target
 from whichbits.record.schema import RequestRecord
-from whichbits.study.model import Limits
+from whichbits.study.model import Limits, Load
 from whichbits.traffic.plan import PlannedRequest
 
 MS = 1_000_000
@@ -182,3 +183,16 @@ async def test_stopping_cancels_what_is_in_flight_and_a_part_may_be_told_not_to_
     assert leading.told_last[:3] == (2, 2, 2)
     assert idle.cancelled
     assert none == []
+
+
+async def test_a_cell_behind_a_proxy_is_an_ordinary_cell() -> None:
+    """Chosen by the target alone: the same face, verdict and records."""
+    async with serving(stream(gap_s=0.01)) as fake, proxying() as proxy:
+        target = replace(fake.target, proxy=proxy.url)
+        capture = await drive_cell([target], requests(6), Load(concurrency=2), LIMITS, 0)
+
+    assert [record.error_code for record in capture.records] == [None] * 6
+    assert [record.index for record in capture.records] == list(range(6))
+    assert len(proxy.lines) == 2
+    assert capture.health.loop_lag_p99_ms is not None
+    assert set(capture.late_connect_ns) == {0, 1}
