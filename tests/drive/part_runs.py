@@ -1,6 +1,7 @@
 """Runs of ``drive_part`` for tests: a lead that keeps everything, and the fake server in a thread of its own."""
 
 import asyncio
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -90,13 +91,13 @@ def plan(count: int, *, output_tokens: int = 4, every_ms: float | None = None) -
 
 
 @contextmanager
-def serving_aside(answer: Answer) -> Iterator[FakeServer]:
+def serving_aside(answer: Answer, tls: ssl.SSLContext | None = None) -> Iterator[FakeServer]:
     """Serve ``answer`` from a thread, since the loop under test blocks its own."""
     ready: list[FakeServer] = []
     is_ready, leave = threading.Event(), threading.Event()
 
     async def main() -> None:
-        async with serving(answer) as fake:
+        async with serving(answer, tls) as fake:
             ready.append(fake)
             is_ready.set()
             await asyncio.to_thread(leave.wait)

@@ -160,7 +160,7 @@ class _OpenLoop:
 
     def take(self, now_ns: int) -> Departure | None:
         self._gather(now_ns)
-        if not self._waiting or self._free_ns is not None and not self._free_ns:
+        if not self._waiting or (self._free_ns is not None and not self._free_ns):
             return None
         scheduled_ns, request = self._waiting.popleft()
         due_ns = scheduled_ns if self._free_ns is None else max(scheduled_ns, self._free_ns.popleft())

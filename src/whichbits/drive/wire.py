@@ -82,6 +82,7 @@ class Wire:
         self.unsent: memoryview | None = None
         self.began_ns = 0
         self.heard_ns = 0
+        self.receive: Callable[[int, int], Read] = _nothing
 
     def dial(self) -> None:
         """Begin to connect to the next address.
@@ -157,7 +158,7 @@ class Wire:
         if self._sock is not None:
             self._sock.close()
             self._sock, self.fd = None, -1
-            del self.receive  # with TLS it is a method of this object, and the collector is off during a cell
+            self.receive = _nothing  # with TLS it was a method of this object, and the collector is off during a cell
 
     @property
     def _socket(self) -> socket.socket:
@@ -167,7 +168,7 @@ class Wire:
 
     def _hold(self, sock: socket.socket) -> None:
         self._sock, self.fd = sock, sock.fileno()
-        self.receive: Callable[[int, int], Read] = sock.recvmsg
+        self.receive = sock.recvmsg
         self._poll = select.poll()
         self._poll.register(self.fd, _CLOSED_BY_PEER)
 
@@ -196,6 +197,10 @@ class Wire:
             if not parts:
                 raise BlockingIOError from None
         return b"".join(parts), [], 0, None
+
+
+def _nothing(_size: int, _control: int) -> Read:
+    raise BlockingIOError
 
 
 def _is_connected(sock: socket.socket) -> bool:

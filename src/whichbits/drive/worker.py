@@ -11,7 +11,6 @@ from whichbits.drive.finished import Finished
 from whichbits.drive.loop import Loop
 from whichbits.drive.open_files import allow_open_files
 from whichbits.drive.part import CellPart, Lead, PartReport
-from whichbits.drive.routing import Router
 from whichbits.drive.samples import Samples
 from whichbits.traffic.plan import PlannedRequest
 
@@ -119,16 +118,16 @@ class _Ticks:
         if now_ns < self.next_ns:
             return
         self.lags.add(now_ns - self.next_ns)
+        self.next_ns = now_ns + TICK_NS  # before the work, so that its length shows in the next lag
         self._loop.look_after(now_ns)
         self.stopped = self._lead.stopped()
         self._count += 1
         if self._count % TICKS_PER_PROGRESS == 0:
             self._tell()
-        self.next_ns = time.monotonic_ns() + TICK_NS
 
     def _tell(self) -> None:
         loop = self._loop
-        loop.clock.renew()
+        loop.intake.clock.renew()
         loop.hand_over()
         self._lead.told(loop.sent, loop.ended, loop.failed, loop.pieces)
 
@@ -164,12 +163,12 @@ def _report(loop: Loop, finished: Finished, stretch: _Stretch, origin_ns: int) -
         cpu_ns=stretch.cpu_ns,
         send_lags_ns=loop.send_lags.kept(),
         loop_lags_ns=stretch.loop_lags_ns,
-        read_lags_ns=loop.read_lags.kept(),
+        read_lags_ns=loop.intake.read_lags.kept(),
         gaps=finished.gaps,
         short_gaps=finished.short_gaps,
         merged_gaps=finished.merged_gaps,
         late_connect_ns=finished.late_connect_ns,
-        kernel_stamps=loop.kernel_stamps,
+        kernel_stamps=loop.intake.kernel_stamps,
     )
 
 
