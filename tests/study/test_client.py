@@ -17,7 +17,7 @@ def test_by_default_the_load_decides() -> None:
     assert ClientPlan().workers == "auto"
 
 
-@pytest.mark.parametrize("workers", [0, -1, 1.5, "many", None, True])
+@pytest.mark.parametrize("workers", [0, -1, 1.5, "many", None])
 def test_nobody_and_nonsense_are_refused(workers: Any) -> None:
     with pytest.raises(ValidationError):
         ClientPlan.model_validate({"workers": workers})
