@@ -18,6 +18,7 @@ from multiprocessing.connection import Connection as Pipe
 import msgspec
 import numpy as np
 
+from whichbits.drive.open_files import allow_open_files
 from whichbits.drive.part import CellPart, PartReport
 from whichbits.drive.routing import DIRECT
 from whichbits.drive.target import Target
@@ -112,6 +113,7 @@ def _events(count: int) -> list[bytes]:
 
 def serve(cadence_ns: int, spread: bool, pipe: Pipe) -> None:
     """Run the server until the pipe says stop; then send back what was sent when."""
+    allow_open_files(12_000)
     server = PacedServer(cadence_ns, spread=spread)
     pipe.send(server.port)
     server.run(pipe)
@@ -159,15 +161,22 @@ def report(records: list[RequestRecord], part: PartReport, sends: dict[int, list
     gaps = np.concatenate([np.diff(record.chunk_ns) for record in good]) / 1e6
     server_gaps = np.concatenate([np.diff(sends[record.index]) for record in good]) / 1e6
     seconds = (part.finished_ns - part.started_ns) / 1e9
-    errors = np.abs(gaps - server_gaps)
-    print(f"{len(good)} good, {len(records) - len(good)} failed, {len(lags)} events in {seconds:.1f} s", end=" ")
-    print(f"({len(lags) / seconds:.0f}/s)")
-    print(f"  client      {part.cpu_ns / 1e3 / len(lags):.1f} us CPU an event, {part.cpu_ns / seconds / 1e9:.0%} of a core")
-    print(f"  server      {server_cpu_s * 1e6 / len(lags):.1f} us CPU an event")
-    for name, values in (("stamp after send", lags), ("ITL error", errors), ("ITL sent", server_gaps), ("ITL seen", gaps)):
-        print(f"  {name:17}", ", ".join(f"p{p} {np.percentile(values, p):.3f}" for p in (50, 99, 99.9)), "ms")
-    for name, lag_ns in (("read", part.read_lags_ns), ("loop", part.loop_lags_ns), ("send", part.send_lags_ns)):
-        print(f"  {name} lag          p50 {np.percentile(lag_ns, 50) / 1e6:.3f}, p99 {np.percentile(lag_ns, 99) / 1e6:.3f} ms")
+    print(
+        f"{len(good)} good, {len(records) - len(good)} failed, {len(lags)} events, {len(lags) / seconds:.0f} a second"
+    )
+    cpu_us, cpu_share = part.cpu_ns / 1e3 / len(lags), part.cpu_ns / seconds / 1e9
+    print(f"  client            {cpu_us:.1f} us CPU an event, {cpu_share:.0%} of a core")
+    print(f"  server            {server_cpu_s * 1e6 / len(lags):.1f} us CPU an event")
+    for name, values_ms in (
+        ("stamp after send", lags),
+        ("ITL error", np.abs(gaps - server_gaps)),
+        ("ITL sent", server_gaps),
+        ("ITL seen", gaps),
+        ("read lag", np.divide(part.read_lags_ns, 1e6)),
+        ("loop lag", np.divide(part.loop_lags_ns, 1e6)),
+        ("send lag", np.divide(part.send_lags_ns, 1e6)),
+    ):
+        print(f"  {name:17}", ", ".join(f"p{p} {np.percentile(values_ms, p):.3f}" for p in (50, 99, 99.9)), "ms")
     print(f"  gaps {part.gaps}, short {part.short_gaps}, merged {part.merged_gaps}, kernel {part.kernel_stamps}")
 
 

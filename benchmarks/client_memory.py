@@ -61,7 +61,7 @@ async def weighed(driving: Coroutine[Any, Any, CellCapture], crew: Crew, scales:
 
 def measure(streams: int, rate: float, seconds: float, workers: int) -> None:
     ours, theirs = multiprocessing.Pipe()
-    server = multiprocessing.get_context("spawn").Process(target=serve, args=(1 / rate, theirs))
+    server = multiprocessing.get_context("spawn").Process(target=serve, args=(round(1e9 / rate), True, theirs))
     server.start()
     target, scales = Target("127.0.0.1", ours.recv(), "paced"), Scales()
     planned = [PlannedRequest(n, (n, 1, 2), TOKENS, None) for n in range(round(streams * seconds * rate / TOKENS))]

@@ -236,7 +236,7 @@ def test_a_connection_that_the_server_closed_is_never_chosen() -> None:
 
 
 def test_a_backlog_that_is_bounded_changes_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whichbits.drive.loop.BACKLOG_BYTES", 0)
+    monkeypatch.setattr("whichbits.drive.intake.BACKLOG_BYTES", 0)
     with serving_aside(stream()) as fake:
         capture = drive([fake.target], plan(6), streams=2)
 

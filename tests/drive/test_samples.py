@@ -1,5 +1,7 @@
 """Samples are bounded, even over time, and the same each time."""
 
+from itertools import pairwise
+
 from whichbits.drive.samples import Samples
 
 
@@ -13,7 +15,7 @@ def test_few_are_kept_as_they_are_and_many_evenly() -> None:
     assert few.kept() == (0, 1, 2, 3, 4)
     kept = many.kept()
     assert 4 <= len(kept) < 8
-    steps = {after - before for before, after in zip(kept, kept[1:], strict=False)}
+    steps = {after - before for before, after in pairwise(kept)}
     assert len(steps) == 1
     assert kept[0] < 256
     assert kept[-1] >= 1000 - 256

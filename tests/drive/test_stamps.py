@@ -52,7 +52,7 @@ class Blocked(KeepingLead):
 
 
 def test_a_late_read_has_the_time_of_its_arrival(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whichbits.drive.loop._READS_PER_SAMPLE", 1)
+    monkeypatch.setattr("whichbits.drive.intake._READS_PER_SAMPLE", 1)
     lead, spoken_ns = Blocked(), list[int]()
 
     def script(connection: socket.socket) -> None:
@@ -129,7 +129,7 @@ def test_stamps_are_not_believed_where_they_cannot_be_true(monkeypatch: pytest.M
             def holds(self, _now_ns: int) -> bool:
                 return True
 
-        monkeypatch.setattr("whichbits.drive.loop.KernelClock", Stepped)
+        monkeypatch.setattr("whichbits.drive.intake.KernelClock", Stepped)
         with serving_aside(stream(gap_s=0.01)) as fake:
             (record,) = drive([fake.target], plan(1)).records
 

@@ -85,7 +85,7 @@ class AnswerReader:
             self._keep_unread(piece)
         if cutter is None:
             return
-        if cutter.holds_event_before(piece):
+        if cutter.tail and cutter.holds_event_before(piece):
             self._take_rest()
         reading.stamp_ns = stamp_ns
         reading.waited_ns = waited_ns
@@ -178,7 +178,8 @@ class _Reading:
             grown = self._growth(usage_tokens, choices)
         if grown or (choices[0].has_content if len(choices) == 1 else any(choice.has_content for choice in choices)):
             self._take_content(usage_tokens, grown, choices)
-            self._take_text(choices)
+            if self._texts is not None:
+                self._take_text(self._texts, choices)
 
     def _take_usage(self, usage: Usage) -> None:
         answer = self.answer
@@ -209,13 +210,11 @@ class _Reading:
         self.answer.chunk_ns.append(self.stamp_ns)
         self.answer.chunk_tokens.append(min(tokens, _MOST_TOKENS))
 
-    def _take_text(self, choices: list[Choice]) -> None:
-        if self._texts is None:
-            return
+    def _take_text(self, texts: list[str], choices: list[Choice]) -> None:
         if any(choice.is_beyond_text for choice in choices):
             self._texts = None
         else:
-            self._texts.extend(choice.generated for choice in choices)
+            texts.extend(choice.generated for choice in choices)
 
     def end(self) -> Answer:
         """Return the answer as it is when nothing more comes."""

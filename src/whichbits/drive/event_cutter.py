@@ -17,7 +17,7 @@ class EventCutter:
 
     def __init__(self) -> None:
         self._rest: list[bytes] = []
-        self._tail = b""
+        self.tail = b""
         self._begun = False
 
     def only_event(self, piece: bytes) -> bytes | None:
@@ -35,15 +35,15 @@ class EventCutter:
 
     def holds_event_before(self, piece: bytes) -> bool:
         """Return whether an event was complete before ``piece``: a CR may have been the first half of a CRLF."""
-        tail = self._tail
+        tail = self.tail
         return bool(tail) and tail[-1] == _CR and piece[:1] != b"\n" and _BLANK_LINE.search(tail) is not None
 
     def cut(self, piece: bytes) -> Sequence[ServerEvent]:
         """Return the events that ``piece``, which is not empty, completes; their offsets mean nothing."""
-        if not _BLANK_LINE.search(self._tail + piece):
+        if not _BLANK_LINE.search(self.tail + piece):
             # A long event is joined once, not with each of its pieces.
             self._rest.append(piece)
-            self._tail = (self._tail + piece[-_LONGEST_BLANK_LINE:])[-_LONGEST_BLANK_LINE:]
+            self.tail = (self.tail + piece[-_LONGEST_BLANK_LINE:])[-_LONGEST_BLANK_LINE:]
             return ()
         body = b"".join((*self._rest, piece))
         end = _end_of_events(body)
@@ -58,7 +58,7 @@ class EventCutter:
 
     def _hold(self, rest: bytes) -> None:
         self._rest = [rest] if rest else []
-        self._tail = rest[-_LONGEST_BLANK_LINE:]
+        self.tail = rest[-_LONGEST_BLANK_LINE:]
 
     def _split(self, body: bytes) -> Sequence[ServerEvent]:
         if self._begun and body.startswith(_BYTE_ORDER_MARK):

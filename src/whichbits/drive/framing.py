@@ -44,8 +44,16 @@ class Framing:
 
     def feed(self, data: bytes, stamp_ns: int, waited_ns: int) -> None:
         """Take one read; an exchange that ended, well or not, says so itself."""
-        if self._between_chunks and (body := _only_chunk(data)) is not None:
-            self._feed_chunk(body, stamp_ns, waited_ns)
+        reader = self._reader
+        if self._between_chunks and reader is not None and (body := _only_chunk(data)) is not None:
+            # The parser stands between two chunks, and need not know of a whole one.
+            if stamp_ns > self._last_ns:  # noqa: PLR1730 - a call less for nearly every token
+                self._last_ns = stamp_ns
+            self._answer_bytes += len(data)
+            self.pieces += 1
+            reader.feed(body, self._last_ns, waited_ns)
+            if self._answer_bytes > LONGEST_ANSWER:
+                self._bound()
             return
         exchange = self._exchange
         if exchange is None or exchange.finished_ns is not None:
@@ -59,7 +67,7 @@ class Framing:
         self._between_chunks = self.may_wait and not self._in_chunk and data.endswith(b"\r\n")
         if self._bodies:
             self._read_bodies(stamp_ns, waited_ns)
-        self._bound(exchange)
+        self._bound()
 
     def hang_up(self) -> None:
         """Learn that the server closed in order: so ends, well, a body that has no length."""
@@ -77,18 +85,6 @@ class Framing:
         self.reusable = False
         del self._parser
 
-    def _feed_chunk(self, body: bytes, stamp_ns: int, waited_ns: int) -> None:
-        """Take a read that is one whole chunk. The parser stands between two, and need not know of it."""
-        if stamp_ns < self._last_ns:
-            stamp_ns = self._last_ns
-        self._last_ns = stamp_ns
-        self._answer_bytes += len(body)
-        self.pieces += 1
-        if self._reader is not None:
-            self._reader.feed(body, stamp_ns, waited_ns)
-        if self._answer_bytes > LONGEST_ANSWER and self._exchange is not None:
-            self._bound(self._exchange)
-
     def _parse(self, data: bytes, exchange: Exchange) -> None:
         try:
             self._parser.feed_data(data)
@@ -104,11 +100,13 @@ class Framing:
                 reader.feed(body, stamp_ns, waited_ns)
         self._bodies.clear()
 
-    def _bound(self, exchange: Exchange) -> None:
+    def _bound(self) -> None:
+        if self._exchange is None:
+            return
         if self._reader is None and self._answer_bytes > LONGEST_HEAD:
-            self._give_up(exchange, f"more than {LONGEST_HEAD} bytes before a body")
+            self._give_up(self._exchange, f"more than {LONGEST_HEAD} bytes before a body")
         elif self._answer_bytes > LONGEST_ANSWER:
-            self._give_up(exchange, f"the answer is longer than {LONGEST_ANSWER} bytes")
+            self._give_up(self._exchange, f"the answer is longer than {LONGEST_ANSWER} bytes")
 
     def _give_up(self, exchange: Exchange, why: str) -> None:
         self.reusable = self._between_chunks = False

@@ -1,46 +1,25 @@
-"""The loop of one worker: sends what is due, stamps what arrives, and decodes it when nothing else is to be done.
+"""The loop of one worker: what is sent, what becomes of it, and what is to be done next.
 
-It is plain and synchronous on purpose: a read costs a system call, a stamp and an append. What was read is looked
-into in idle time, in slices short enough for sends to stay on time.
+It is plain and synchronous on purpose: nothing stands between an event and what it means.
 """
 
 import select
-import sys
 import time
-from collections import deque
-from collections.abc import Sequence
-from struct import Struct
 
 from whichbits.drive.agenda import Agenda, Departure
 from whichbits.drive.answer import Answer
 from whichbits.drive.connections import Connections
 from whichbits.drive.exchange import Exchange, Failure
 from whichbits.drive.finished import Finished
-from whichbits.drive.kernel_clock import STEP_NS, KernelClock
+from whichbits.drive.intake import NEVER_NS, Intake
 from whichbits.drive.outcome import judge
 from whichbits.drive.part import CellPart
 from whichbits.drive.patience import Deadlines, Patience
 from whichbits.drive.request_body import RequestBytes
 from whichbits.drive.routing import Router
 from whichbits.drive.samples import Samples
-from whichbits.drive.wire import CONTROL_BYTES, READ_BYTES, READABLE, WRITABLE, Wire
+from whichbits.drive.wire import CONTROL_BYTES, READ_BYTES, WRITABLE, Wire
 from whichbits.traffic.plan import PlannedRequest
-
-SLICE_NS = 200_000
-"""How long decoding goes on before the sockets are looked at again."""
-BACKLOG_BYTES = 8 * 2**20
-"""Raw bytes that may wait for idle time; beyond it decoding goes on although reads are waiting."""
-
-_NS = 1_000_000_000
-_NEVER = sys.maxsize
-# epoll counts whole milliseconds, so the last one is waited for by select, and the last moment is not slept through.
-_COARSE_NS, _MARGIN_NS, _SPIN_NS = 1_500_000, 500_000, 60_000
-_MOST_SELECTABLE = 1023
-# Reads nearer to each other than this are read in batches, after naps: shorter than any gap that matters.
-_CROWDED_NS, _NAP_NS, _LOOK_NS = 200_000, 250_000, 5_000_000
-_READS_PER_SAMPLE = 8
-_END_OF_CHUNKS = b"\r\n\r\n"
-_timespec = Struct("qq")
 
 
 class Loop:
@@ -48,7 +27,6 @@ class Loop:
 
     def __init__(self, part: CellPart, router: Router, finished: Finished) -> None:
         """Encode every request; nothing is opened or sent."""
-        self._part = part
         self._router = router
         self._finished = finished
         self._epoll = select.epoll()
@@ -58,19 +36,11 @@ class Loop:
         self._keeps_text = any(target.keeps_text for target in part.targets)
         self._patience = Patience.of(part.limits)
         self._deadlines = Deadlines(self._patience)
-        self.clock = KernelClock()
         self._agenda: Agenda | None = None
-        self._due_ns = _NEVER
-        self._polled_ns = 0
-        self._behind: deque[Wire] = deque()
-        self._backlog_bytes = 0
-        self._reads = 0
         self._in_flight = 0
-        self._seen = 0, 0
-        self._crowded = False
+        self.intake = Intake(self._epoll, self.connections.wires, self)
         self.sent = self.ended = self.failed = self.pieces = 0
-        self._unstamped = 0
-        self.send_lags, self.read_lags = Samples(), Samples()
+        self.send_lags = Samples()
 
     def begin(self, agenda: Agenda) -> None:
         """Take up ``agenda``: from now on turns send what is due."""
@@ -82,25 +52,14 @@ class Loop:
         """Whether every request has ended and none is to come."""
         return not self._in_flight and (self._agenda is None or self._agenda.over)
 
-    @property
-    def kernel_stamps(self) -> bool:
-        """Whether the kernel stamped what was read, so that stamps do not depend on when it was."""
-        return self._reads > 0 and not self._unstamped
-
     def turn(self, until_ns: int) -> None:
         """Do what is to be done, or wait for it until ``until_ns`` at the latest."""
-        if self._poll(since_ns=self._polled_ns):
-            if self._backlog_bytes > BACKLOG_BYTES:
-                self._catch_up()
-        elif self._behind:
-            self._catch_up()
-        elif self._finished.has_work:
-            self._finished.work()
-        else:
-            woken = self._wait(until_ns)
-            # What woke the loop did not lie there before.
-            self._poll(since_ns=0 if woken else self._polled_ns)
-        self._send_due(time.monotonic_ns())
+        if not self.intake.take():
+            if self._finished.has_work:
+                self._finished.work()
+            else:
+                self.intake.wait(until_ns)
+        self.send_due(time.monotonic_ns())
 
     def look_after(self, now_ns: int) -> None:
         """Give up what has waited too long."""
@@ -114,7 +73,7 @@ class Loop:
     def cancel(self) -> None:
         """End what is in flight, and send nothing more."""
         self._agenda = None
-        self._due_ns = _NEVER
+        self.intake.due_ns = NEVER_NS
         for wire in tuple(self.connections.wires.values()):
             self._give_up(wire, Failure("cancelled", "stopped while in flight"))
 
@@ -125,59 +84,7 @@ class Loop:
 
     # Reading
 
-    def _poll(self, since_ns: int) -> bool:
-        """Read what has arrived; return whether anything had.
-
-        ``since_ns`` is since when it may have lain there: the last look, or 0 if that is not what it waited for.
-        """
-        asked_ns = time.monotonic_ns()
-        events = self._epoll.poll(0, len(self.connections.wires) + 1)
-        if events:
-            earliest_ns = self._polled_ns - STEP_NS
-            self._read(events, since_ns, earliest_ns if self.clock.holds(time.monotonic_ns()) else _NEVER)
-        self._polled_ns = asked_ns
-        return bool(events)
-
-    def _read(self, events: Sequence[tuple[int, int]], since_ns: int, earliest_ns: int) -> None:
-        """Read and stamp; a stamp from before ``earliest_ns`` or from the future is that of a clock that was set."""
-        wires, behind = self.connections.wires, self._behind
-        clock_ns, unpack, offset_ns = time.monotonic_ns, _timespec.unpack, self.clock.offset_ns
-        for fd, mask in events:
-            wire = wires.get(fd)
-            if wire is None or ((mask != READABLE or not wire.is_reading) and not self._prepare(wire, mask)):
-                continue
-            try:
-                data, control, _, _ = wire.receive(READ_BYTES, CONTROL_BYTES)
-            except OSError as error:
-                self._broken(wire, error)
-                continue
-            stamp_ns = now_ns = clock_ns()
-            if not data:
-                self._hung_up(wire)
-                continue
-            if control:
-                seconds, nanoseconds = unpack(control[0][2])
-                kernel_ns = seconds * _NS + nanoseconds - offset_ns
-                if earliest_ns <= kernel_ns <= now_ns:
-                    stamp_ns = kernel_ns
-            since_ns = since_ns or stamp_ns
-            wire.heard_ns = now_ns
-            self._backlog_bytes += len(data)
-            if not self._reads % _READS_PER_SAMPLE:
-                self._sample(now_ns - stamp_ns, by_kernel=bool(control))
-            self._reads += 1
-            # A read that ends like the last chunk may be the last; so may any if the answer is not chunked.
-            if wire.framing.may_wait and len(data) >= 5 and not data.endswith(_END_OF_CHUNKS):
-                if not wire.pending:
-                    behind.append(wire)
-                wire.pending.append((data, stamp_ns, now_ns - since_ns))
-            else:
-                wire.pending.append((data, stamp_ns, now_ns - since_ns))
-                self._decode(wire)
-            if now_ns >= self._due_ns:
-                self._send_due(now_ns)
-
-    def _prepare(self, wire: Wire, mask: int) -> bool:
+    def prepare(self, wire: Wire, mask: int) -> bool:
         """Do what else an event asks for; return whether there may be something to read for a request."""
         if not wire.is_open:
             self._advance(wire)
@@ -188,25 +95,11 @@ class Loop:
             self._look_at_idle(wire)
         return bool(mask & ~WRITABLE) and wire.is_reading
 
-    def _sample(self, lag_ns: int, *, by_kernel: bool) -> None:
-        if by_kernel:
-            self.read_lags.add(lag_ns)
-        else:
-            self._unstamped += 1
-
-    def _catch_up(self) -> None:
-        """Decode what waits, for as long as a slice allows."""
-        until_ns = min(time.monotonic_ns() + SLICE_NS, self._due_ns)
-        while self._behind:
-            self._decode(self._behind.popleft())
-            if time.monotonic_ns() >= until_ns:
-                return
-
-    def _decode(self, wire: Wire) -> None:
+    def decode(self, wire: Wire) -> None:
         """Look into what was read of a wire's answer, and end its exchange if that is over."""
         pending, framing = wire.pending, wire.framing
         for data, stamp_ns, waited_ns in pending:
-            self._backlog_bytes -= len(data)
+            self.intake.backlog_bytes -= len(data)
             framing.feed(data, stamp_ns, waited_ns)
         pending.clear()
         self.pieces += framing.pieces
@@ -215,19 +108,19 @@ class Loop:
         if exchange is not None and exchange.finished_ns is not None:
             self._end(wire, exchange)
 
-    def _broken(self, wire: Wire, error: OSError) -> None:
+    def broken(self, wire: Wire, error: OSError) -> None:
         if not isinstance(error, BlockingIOError):
             self._give_up(wire, Failure("connection_lost", str(error)))
 
-    def _hung_up(self, wire: Wire) -> None:
-        self._decode(wire)
+    def hung_up(self, wire: Wire) -> None:
+        self.decode(wire)
         if wire.exchange is not None:
             wire.framing.hang_up()
             self._give_up(wire, Failure("connection_lost", "the server closed the connection"))
 
     def _give_up(self, wire: Wire, failure: Failure) -> None:
         """End a wire and what it carries, after what had arrived has been looked into."""
-        self._decode(wire)
+        self.decode(wire)
         exchange = wire.exchange
         wire.framing.reusable = False
         if exchange is not None:
@@ -287,9 +180,9 @@ class Loop:
 
     # Sending
 
-    def _send_due(self, now_ns: int) -> None:
+    def send_due(self, now_ns: int) -> None:
         agenda = self._agenda
-        if agenda is None or now_ns < self._due_ns:
+        if agenda is None or now_ns < self.intake.due_ns:
             return
         while (departure := agenda.take(time.monotonic_ns())) is not None:
             self._depart(departure)
@@ -297,7 +190,7 @@ class Loop:
 
     def _see_due(self) -> None:
         due_ns = self._agenda.next_due_ns() if self._agenda is not None else None
-        self._due_ns = _NEVER if due_ns is None else due_ns
+        self.intake.due_ns = NEVER_NS if due_ns is None else due_ns
 
     def _depart(self, departure: Departure) -> None:
         exchange = self._exchange(departure.planned, departure.scheduled_ns, departure.due_ns)
@@ -381,34 +274,6 @@ class Loop:
         self.ended += 1
         self.failed += exchange.failure is not None
         self._finished.add(exchange, answer)
-
-    # Waiting
-
-    def _wait(self, until_ns: int) -> bool:
-        """Sleep, but not through the moment when something is due; return whether an arrival would have ended it."""
-        now_ns = time.monotonic_ns()
-        left_ns = min(self._due_ns - _SPIN_NS, until_ns) - now_ns
-        if left_ns <= 0:
-            return False
-        if self._is_crowded(now_ns):
-            time.sleep(min(left_ns, _NAP_NS) / _NS)
-            return False
-        if left_ns >= _COARSE_NS:
-            self._epoll.poll((left_ns - _MARGIN_NS) // 1_000_000 / 1000, 1)
-        elif self._epoll.fileno() <= _MOST_SELECTABLE:
-            select.select((self._epoll.fileno(),), (), (), left_ns / _NS)
-        else:
-            time.sleep(left_ns / _NS)
-            return False
-        return True
-
-    def _is_crowded(self, now_ns: int) -> bool:
-        """Return whether reads come so fast that to wake for each costs more than it tells: the kernel stamps them."""
-        seen_ns, reads = self._seen
-        if now_ns - seen_ns >= _LOOK_NS:
-            self._crowded = self.kernel_stamps and (self._reads - reads) * _CROWDED_NS >= now_ns - seen_ns
-            self._seen = now_ns, self._reads
-        return self._crowded
 
 
 def _turned_away(exchange: Exchange) -> bool:

@@ -127,7 +127,7 @@ class _Ticks:
 
     def _tell(self) -> None:
         loop = self._loop
-        loop.clock.renew()
+        loop.intake.clock.renew()
         loop.hand_over()
         self._lead.told(loop.sent, loop.ended, loop.failed, loop.pieces)
 
@@ -163,12 +163,12 @@ def _report(loop: Loop, finished: Finished, stretch: _Stretch, origin_ns: int) -
         cpu_ns=stretch.cpu_ns,
         send_lags_ns=loop.send_lags.kept(),
         loop_lags_ns=stretch.loop_lags_ns,
-        read_lags_ns=loop.read_lags.kept(),
+        read_lags_ns=loop.intake.read_lags.kept(),
         gaps=finished.gaps,
         short_gaps=finished.short_gaps,
         merged_gaps=finished.merged_gaps,
         late_connect_ns=finished.late_connect_ns,
-        kernel_stamps=loop.kernel_stamps,
+        kernel_stamps=loop.intake.kernel_stamps,
     )
 
 
