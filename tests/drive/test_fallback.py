@@ -171,6 +171,17 @@ async def test_a_turn_waits_for_the_one_before_it_and_for_the_thinking() -> None
     assert after.sent_ns >= after.scheduled_ns
 
 
+async def test_after_a_turn_that_failed_the_rest_of_its_session_is_not_sent() -> None:
+    first, second, third = requests(3)
+    session = (first, replace(second, follows=0), replace(third, follows=1))
+    async with serving(raw(REFUSED)) as fake, proxying() as proxy:
+        _, records = await drive(part(replace(fake.target, proxy=proxy.url), session))
+
+    assert len(fake.received) == 1
+    assert [record.error_code for record in records] == ["rate_limited", "session_broken", "session_broken"]
+    assert [record.sent_ns is None for record in records] == [False, True, True]
+
+
 async def test_stopping_cancels_what_is_in_flight_and_a_part_may_be_told_not_to_begin() -> None:
     async with serving(silence) as fake, proxying() as proxy:
         target = replace(fake.target, proxy=proxy.url)
