@@ -113,11 +113,14 @@ async def test_a_proxy_tunnels_to_a_server_whose_authority_is_named(tmp_path: Pa
 async def test_a_proxy_that_refuses_is_a_failure_in_its_own_words(tmp_path: Path) -> None:
     served, authority = made_up_authority(tmp_path)
     async with serving(stream(), tls=served) as fake, proxying(refuse=b"407 Proxy Authentication Required") as proxy:
-        target = replace(fake.target, proxy=proxy.url, tls=True, ca_file=authority)
+        secret = proxy.url.replace("//", "//me:hush@")
+        target = replace(fake.target, proxy=secret, tls=True, ca_file=authority)
         _, (record,) = await drive(part(target, requests(1)))
+        _, (unreached,) = await drive(part(replace(target, proxy="http://me:hush@127.0.0.1:9"), requests(1)))
 
-    assert record.error_code == "connect_failed"
+    assert (record.error_code, unreached.error_code) == ("connect_failed", "connect_failed")
     assert "407" in str(record.error)
+    assert "hush" not in f"{record}{unreached}"
 
 
 @pytest.mark.parametrize(
