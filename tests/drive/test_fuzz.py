@@ -190,10 +190,9 @@ def test_cutting_changes_nothing_but_stamps(body: bytes, places: list[float]) ->
 def test_rubbish_on_the_wire_fails_its_own_request_and_no_other(seed: int) -> None:
     """Heads, lengths of chunks and bodies are mutated; every other answer is good and must be found so."""
     draw = random.Random(seed)
-    # Said, since what looks like a whole answer would else win its connection another request before it closes.
-    closing = HEAD.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+    # It closes after its answer, and says so: else the next request could meet a connection that is just being closed.
     good = (
-        closing
+        HEAD.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
         + b"".join(chunk(each) for each in (event("a", usage=1), event("c", finish="length", usage=3)))
         + LAST_CHUNK
     )
