@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import select
 import time
 from collections.abc import Coroutine, Sequence
 from itertools import pairwise
@@ -257,3 +258,34 @@ def test_a_connection_that_the_server_closed_is_never_chosen() -> None:
         assert fake.connections >= 5
 
     uvloop.run(main())
+
+
+def test_bounded_memory_changes_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where raw answers outgrow their budget they are decoded during the cell, to the same records."""
+    monkeypatch.setattr("whichbits.drive.intake.BACKLOG_BYTES", 0)
+
+    async def main() -> None:
+        async with serving(stream()) as fake:
+            capture = await drive(fake, plan(6), Load(concurrency=2))
+
+        assert [record.error_code for record in capture.records] == [None] * 6
+        assert [list(record.chunk_tokens) for record in capture.records] == [[1] * 4] * 6
+
+    uvloop.run(main())
+
+
+def test_a_wish_to_stop_does_not_wait_for_connections_that_nobody_accepts(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        stop = asyncio.Event()
+        driving = asyncio.ensure_future(
+            drive_cell([Target("127.0.0.1", 9, "m")], plan(4), Load(concurrency=4), LIMITS, 0, stop=stop)
+        )
+        await asyncio.sleep(0.01)
+        stop.set()
+        capture = await asyncio.wait_for(driving, timeout=5)
+
+        assert capture.cancelled
+        assert {record.error_code for record in capture.records} <= {"cancelled"}
+
+    monkeypatch.setattr("whichbits.drive.wire.Wire.advance", lambda _wire: select.EPOLLOUT)
+    asyncio.run(main())

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import select
 import time
 from itertools import pairwise
 
@@ -193,7 +194,7 @@ def test_a_part_that_is_not_to_begin_sends_nothing() -> None:
 
 
 def test_a_wish_to_stop_does_not_wait_for_connections_that_nobody_accepts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whichbits.drive.wire.Wire.advance", lambda _wire: 4)
+    monkeypatch.setattr("whichbits.drive.wire.Wire.advance", lambda _wire: select.EPOLLOUT)
     began_s = time.monotonic()
     with serving_aside(stream()) as fake:
         capture = drive(
@@ -233,6 +234,22 @@ def test_a_connection_that_the_server_closed_is_never_chosen() -> None:
 
     assert capture.codes == [None] * 5
     assert fake.connections >= 5
+
+
+@pytest.mark.parametrize("last_words", [b"", b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n"])
+def test_an_idle_connection_that_the_server_closes_is_opened_anew_before_it_is_needed(last_words: bytes) -> None:
+    async def answer_once(request: Received, writer: asyncio.StreamWriter) -> None:
+        await stream()(request, writer)
+        await asyncio.sleep(0.02)
+        writer.write(last_words)
+        writer.close()
+
+    with serving_aside(answer_once) as fake:
+        capture = drive([fake.target], plan(2, every_ms=400), streams=1, open_loop=True)
+
+    assert capture.codes == [None, None]
+    assert capture.report.late_connect_ns == {}
+    assert fake.connections == 2
 
 
 def test_a_backlog_that_is_bounded_changes_no_record(monkeypatch: pytest.MonkeyPatch) -> None:

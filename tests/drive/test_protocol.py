@@ -177,7 +177,7 @@ def test_a_byte_at_a_time_is_the_same_answer() -> None:
 
     assert record.error is None
     assert list(record.chunk_tokens) == [2, 1]
-    assert record.chunk_ns[0] <= record.chunk_ns[1]
+    assert record.chunk_ns[0] <= record.chunk_ns[1]  # a busy machine may read the bytes of both at once
 
 
 def test_events_of_one_read_share_their_stamp() -> None:

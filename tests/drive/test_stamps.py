@@ -139,6 +139,16 @@ def test_stamps_are_not_believed_where_they_cannot_be_true(monkeypatch: pytest.M
         assert record.chunk_ns[-1] - record.chunk_ns[0] >= 28 * MS
 
 
+def test_no_stamp_is_believed_right_after_the_wall_clock_was_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whichbits.drive.intake._READS_PER_SAMPLE", 1)
+    monkeypatch.setattr("whichbits.drive.intake.KernelClock.holds", lambda _clock, _now_ns: False)
+    with serving_aside(stream(gap_s=0.01)) as fake:
+        capture = drive([fake.target], plan(1))
+
+    assert capture.codes == [None]
+    assert set(capture.report.read_lags_ns) == {0}
+
+
 class Clocks:
     """A wall clock and a monotonic one, both set by hand."""
 

@@ -12,10 +12,10 @@ from whichbits.drive.answer import read_answer
 from whichbits.drive.exchange import Exchange
 from whichbits.drive.fallback_exchange import FallbackSession
 from whichbits.drive.outcome import to_record
-from whichbits.drive.pace import until
 from whichbits.drive.part import CellPart, Lead, PartReport
 from whichbits.drive.request_body import RequestBytes
 from whichbits.drive.target import Target
+from whichbits.drive.until import until
 from whichbits.record.schema import RequestRecord
 from whichbits.traffic.plan import PlannedRequest
 

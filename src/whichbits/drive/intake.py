@@ -30,6 +30,7 @@ _MOST_SELECTABLE = 1023
 # Reads nearer to each other than this are read in batches, after naps: shorter than any gap that matters.
 _CROWDED_NS, _NAP_NS, _LOOK_NS = 200_000, 500_000, 5_000_000
 _READS_PER_SAMPLE = 8
+_MOST_UNSTAMPED = 0.01  # of the reads, where the kernel is said to stamp: a socket's first may come before it does
 _END_OF_CHUNKS = b"\r\n\r\n"
 _SHORTEST_INNER_READ = 5  # a shorter one may hold but the end of the last chunk
 _timespec = Struct("qq")
@@ -80,7 +81,7 @@ class Intake:
     @property
     def kernel_stamps(self) -> bool:
         """Whether the kernel stamped what was read, so that stamps do not depend on when it was."""
-        return self._reads > 0 and not self._unstamped
+        return self._reads > 0 and self._unstamped * _READS_PER_SAMPLE <= self._reads * _MOST_UNSTAMPED
 
     def take(self) -> bool:
         """Read what has arrived, or else look into what was put by; return whether there was either."""

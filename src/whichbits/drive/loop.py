@@ -134,15 +134,14 @@ class Loop:
     def _look_at_idle(self, wire: Wire) -> None:
         """Servers close idle connections after seconds; the next request should not pay for the handshake."""
         try:
-            words, _, _, _ = wire.receive(READ_BYTES, CONTROL_BYTES)
+            wire.receive(READ_BYTES, CONTROL_BYTES)  # an end, or words without a request, such as a 408
         except BlockingIOError:
             return  # TLS talks for itself, too
         except OSError:
-            words = b""
-        # One that is closed before its first request is not replaced: that server slams the door.
-        closed_in_order = not words and wire.has_served
+            pass
         self.connections.forget_idle(wire)
-        if closed_in_order:
+        # One that is closed before its first request is not replaced: that server slams the door.
+        if wire.has_served:
             self.open(wire.lane)
 
     # Opening
