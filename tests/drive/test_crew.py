@@ -33,7 +33,7 @@ from whichbits.drive.cell import capture_cell, drive_cell
 from whichbits.drive.crew import Crew
 from whichbits.drive.hire import in_a_thread
 from whichbits.drive.part import CellPart, Lead, PartReport
-from whichbits.errors import ClientFailed
+from whichbits.errors import BadInput, ClientFailed
 from whichbits.record.parts import records_in
 from whichbits.study.model import Limits, Load
 from whichbits.traffic.plan import PlannedRequest
@@ -254,6 +254,22 @@ async def test_a_worker_without_memory_is_one_error(monkeypatch: pytest.MonkeyPa
             with pytest.raises(ClientFailed, match="worker 0 failed: MemoryError"):
                 await drive_cell([fake.target], plan(2), Load(concurrency=2), LIMITS, 0, crew=crew)
         assert crew.hired == ()
+
+
+async def test_what_a_worker_refuses_comes_through_and_the_crew_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_part: CellPart, _lead: Lead) -> PartReport:
+        raise BadInput("too_many_files", "so many", why="a limit", fix="raise it")
+
+    with Crew.inline() as crew:
+        async with serving(stream()) as fake:
+            with monkeypatch.context() as refusing:
+                refusing.setattr(service, "drive_part", refuse)
+                with pytest.raises(BadInput, match="so many") as refused:
+                    await drive_cell([fake.target], plan(2), Load(concurrency=2), LIMITS, 0, crew=crew)
+            capture = await drive_cell([fake.target], plan(2), Load(concurrency=2), LIMITS, 0, crew=crew)
+
+    assert (refused.value.code, refused.value.fix) == ("too_many_files", "raise it")
+    assert capture.tally.requests == 2
 
 
 async def test_workers_leave_with_their_crew() -> None:

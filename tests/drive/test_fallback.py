@@ -11,12 +11,13 @@ import pytest
 from tests.drive.certificates import made_up_authority
 from tests.drive.fake_proxy import proxying
 from tests.drive.fake_server import HEAD, Answer, FakeServer, chunk, event, raw, serving, silence, stream
+from whichbits.drive.cell import drive_cell
 from whichbits.drive.fallback import drive_part_by_aiohttp, needs_fallback
 from whichbits.drive.part import CellPart, PartReport
 from whichbits.drive.routing import DIRECT
 from whichbits.drive.target import Target
 from whichbits.record.schema import RequestRecord
-from whichbits.study.model import Limits
+from whichbits.study.model import Limits, Load
 from whichbits.traffic.plan import PlannedRequest
 
 MS = 1_000_000
@@ -112,11 +113,14 @@ async def test_a_proxy_tunnels_to_a_server_whose_authority_is_named(tmp_path: Pa
 async def test_a_proxy_that_refuses_is_a_failure_in_its_own_words(tmp_path: Path) -> None:
     served, authority = made_up_authority(tmp_path)
     async with serving(stream(), tls=served) as fake, proxying(refuse=b"407 Proxy Authentication Required") as proxy:
-        target = replace(fake.target, proxy=proxy.url, tls=True, ca_file=authority)
+        secret = proxy.url.replace("//", "//me:hush@")
+        target = replace(fake.target, proxy=secret, tls=True, ca_file=authority)
         _, (record,) = await drive(part(target, requests(1)))
+        _, (unreached,) = await drive(part(replace(target, proxy="http://me:hush@127.0.0.1:9"), requests(1)))
 
-    assert record.error_code == "connect_failed"
+    assert (record.error_code, unreached.error_code) == ("connect_failed", "connect_failed")
     assert "407" in str(record.error)
+    assert "hush" not in f"{record}{unreached}"
 
 
 @pytest.mark.parametrize(
@@ -170,6 +174,17 @@ async def test_a_turn_waits_for_the_one_before_it_and_for_the_thinking() -> None
     assert after.sent_ns >= after.scheduled_ns
 
 
+async def test_after_a_turn_that_failed_the_rest_of_its_session_is_not_sent() -> None:
+    first, second, third = requests(3)
+    session = (first, replace(second, follows=0), replace(third, follows=1))
+    async with serving(raw(REFUSED)) as fake, proxying() as proxy:
+        _, records = await drive(part(replace(fake.target, proxy=proxy.url), session))
+
+    assert len(fake.received) == 1
+    assert [record.error_code for record in records] == ["rate_limited", "session_broken", "session_broken"]
+    assert [record.sent_ns is None for record in records] == [False, True, True]
+
+
 async def test_stopping_cancels_what_is_in_flight_and_a_part_may_be_told_not_to_begin() -> None:
     async with serving(silence) as fake, proxying() as proxy:
         target = replace(fake.target, proxy=proxy.url)
@@ -182,3 +197,16 @@ async def test_stopping_cancels_what_is_in_flight_and_a_part_may_be_told_not_to_
     assert leading.told_last[:3] == (2, 2, 2)
     assert idle.cancelled
     assert none == []
+
+
+async def test_a_cell_behind_a_proxy_is_an_ordinary_cell() -> None:
+    """Chosen by the target alone: the same face, verdict and records."""
+    async with serving(stream(gap_s=0.01)) as fake, proxying() as proxy:
+        target = replace(fake.target, proxy=proxy.url)
+        capture = await drive_cell([target], requests(6), Load(concurrency=2), LIMITS, 0)
+
+    assert [record.error_code for record in capture.records] == [None] * 6
+    assert [record.index for record in capture.records] == list(range(6))
+    assert len(proxy.lines) == 2
+    assert capture.health.loop_lag_p99_ms is not None
+    assert set(capture.late_connect_ns) == {0, 1}

@@ -22,7 +22,8 @@ from whichbits.drive.cell import drive_cell
 from whichbits.drive.exchange import Exchange
 from whichbits.drive.failure import MEANINGS
 from whichbits.drive.outcome import to_record
-from whichbits.record.schema import RequestRecord
+from whichbits.record.columns import records_of, table_of
+from whichbits.record.schema import Cell, RequestRecord
 from whichbits.study.model import Limits, Load
 from whichbits.traffic.plan import PlannedRequest
 
@@ -49,7 +50,7 @@ _MORE = (
     b"-1",
     b"\xff",
 )
-TOKENS = (*_FIELDS, *_JSON, *_MORE, b"9" * 30)
+TOKENS = (*_FIELDS, *_JSON, *_MORE, b"9" * 30, b"4294967296", b'"\\udc80"')
 
 
 def mutated(seed: bytes, draw: random.Random) -> bytes:
@@ -162,11 +163,23 @@ def test_the_seeds_are_what_they_are_meant_to_be(seed: bytes, good: bool) -> Non
     assert record_of([seed]).succeeded == may_be_good(seed) == good
 
 
+@pytest.mark.parametrize("data", [b'{"x": "\xff"}', b"{}", b"", b" ", b"null"])
+def test_what_the_fuzz_found(data: bytes) -> None:
+    """An error event fails the request whatever it says: no UTF-8 in a field that is skipped, or nothing at all."""
+    record = record_of([b"event: error\ndata: " + data + b"\n\n" + GOOD])
+
+    assert record.error_code == "error_in_stream"
+    assert record.error
+
+
 @settings(max_examples=400, deadline=None)
 @given(bodies)
 def test_any_bytes_are_a_record_and_nothing_is_good_that_cannot_be(body: bytes) -> None:
     record = record_of([body])
 
+    assert records_of(table_of(Cell(0, "a", 1, None, 0), [record])) == [
+        replace(record, chunk_ns=tuple(record.chunk_ns), chunk_tokens=tuple(record.chunk_tokens))
+    ]
     assert record.error_code in CODES
     assert (record.error is None) == (record.error_code is None)
     assert len(record.chunk_ns) == len(record.chunk_tokens)
@@ -188,7 +201,10 @@ def test_cutting_changes_nothing_but_stamps(body: bytes, places: list[float]) ->
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_rubbish_on_the_wire_fails_its_own_request_and_no_other(seed: int) -> None:
-    """Heads, lengths of chunks and bodies are mutated; every other answer is good and must be found so."""
+    """Heads, lengths of chunks and bodies are mutated; every other request goes to a good server, and succeeds.
+
+    A server of its own: one that closes behind a good answer without a word breaks the next request on that connection.
+    """
     draw = random.Random(seed)
     # It closes after its answer, and says so: else the next request could meet a connection that is just being closed.
     good = (
@@ -196,23 +212,22 @@ def test_rubbish_on_the_wire_fails_its_own_request_and_no_other(seed: int) -> No
         + b"".join(chunk(each) for each in (event("a", usage=1), event("c", finish="length", usage=3)))
         + LAST_CHUNK
     )
-    rubbish = [mutated(good, draw) for _ in range(60)] + [draw.randbytes(draw.randint(0, 80)) for _ in range(20)]
+    rubbish = (
+        [good] + [mutated(good, draw) for _ in range(60)] + [draw.randbytes(draw.randint(0, 80)) for _ in range(20)]
+    )
 
     async def answer(request: Received, writer: asyncio.StreamWriter) -> None:
         (index,) = request.body["prompt"]
-        if index % 2:
-            await stream()(request, writer)
-            return
         with suppress(ConnectionError):
             writer.write(rubbish[index // 2])
             await writer.drain()
         writer.close()
 
     async def main() -> tuple[RequestRecord, ...]:
-        async with serving(answer) as fake:
+        async with serving(answer) as bad, serving(stream()) as well:
             planned = [PlannedRequest(index, (index,), ASKED, None) for index in range(2 * len(rubbish))]
             limits = Limits(request_seconds=20, silence_seconds=20)
-            return (await drive_cell([fake.target], planned, Load(concurrency=4), limits, 0)).records
+            return (await drive_cell([bad.target, well.target], planned, Load(concurrency=4), limits, 0)).records
 
     records = asyncio.run(main())
 
@@ -221,5 +236,6 @@ def test_rubbish_on_the_wire_fails_its_own_request_and_no_other(seed: int) -> No
     assert [record.error_code for record in records[1::2]] == [None] * len(rubbish)
     possible = [wire_may_be_good(each) for each in rubbish]
     found = [record.succeeded for record in records[0::2]]
-    assert 0 < sum(found) < len(found) / 2
+    assert found[0]
+    assert sum(found) < len(found) / 2
     assert not [sent for sent, good_one, may in zip(rubbish, found, possible, strict=True) if good_one and not may]

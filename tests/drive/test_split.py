@@ -39,6 +39,7 @@ def test_a_session_is_not_split() -> None:
 
     assert dealt(planned, 2) == [[0, 2, 3, 4, 5], [1]]
     assert dealt(planned, 3) == [[0, 2, 4], [1], [3, 5]]
+    assert dealt(planned[::-1], 3) == [[5, 3], [4, 2, 0], [1]]
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,21 @@ async def test_a_proxy_of_the_environment_is_used_on_demand_and_never_written_do
     assert "hush" not in f"{used}{through}"
 
 
+async def test_a_proxy_that_refuses_is_quoted_without_its_password(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    async with proxying(refuse=b"407 Proxy Authentication Required") as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.url.replace("http://", "http://me:hush@"))
+        monkeypatch.setattr("whichbits.serve.attached._PATIENCE_SECONDS", 0)
+        with pytest.raises(ServerNotReady) as refused:
+            await facts_and_target(tmp_path, arm("https://127.0.0.1:9", use_environment_proxy=True))
+
+    assert "407" in refused.value.why
+    assert "hush" not in f"{refused.value}{refused.value.why}"
+
+
 @pytest.mark.parametrize("tls", [False, True])
 async def test_the_watch_goes_the_same_way(tmp_path: Path, tls: bool) -> None:
     _, authority = made_up_authority(tmp_path)

@@ -77,9 +77,9 @@ def _refused(running: RunningArm, capture: CellCapture) -> ServerNotReady:
 
 
 def tpot_ms(record: RequestRecord) -> float | None:
-    """Return the time per output token of a good request in ms, or None with fewer than two tokens."""
+    """Return the time per output token of a good request in ms; None with fewer than two tokens, or all in one read."""
     tokens = sum(record.chunk_tokens)
-    if not record.succeeded or tokens < 2:
+    if not record.succeeded or tokens < 2 or record.chunk_ns[0] == record.chunk_ns[-1]:
         return None
     return (record.chunk_ns[-1] - record.chunk_ns[0]) / (tokens - 1) / 1e6
 

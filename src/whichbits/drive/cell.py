@@ -17,7 +17,7 @@ from whichbits.drive.routing import DIRECT, Route
 from whichbits.drive.split import deal, route_of, shares, split_notes
 from whichbits.drive.tally import Tally, together
 from whichbits.drive.target import Target
-from whichbits.errors import ClientFailed
+from whichbits.errors import ClientFailed, WhichbitsError
 from whichbits.record.parts import records_in
 from whichbits.record.schema import ClientHealth, RequestRecord
 from whichbits.study.model import Limits, Load
@@ -34,7 +34,7 @@ class CellCapture:
     ``records`` are the requests that were sent, in index order, where memory was asked for; else they lie in ``parts``,
     in which each worker wrote its own as they ended, or nowhere. ``tally`` counts them all. ``late_connect_ns`` holds,
     by request index, the time spent on opening a connection inside a request. ``failure`` is set where a worker was
-    lost: the capture then holds what the others did, and what lies in the lost one's part.
+    lost, or refused its part: the capture then holds what the others did, and what lies in the lost one's part.
     """
 
     records: tuple[RequestRecord, ...]
@@ -46,7 +46,7 @@ class CellCapture:
     cancelled: bool
     late_connect_ns: dict[int, int]
     notes: tuple[str, ...] = ()
-    failure: ClientFailed | None = None
+    failure: WhichbitsError | None = None
 
 
 async def drive_cell(  # noqa: PLR0913 - a cell is exactly these
@@ -70,6 +70,7 @@ async def drive_cell(  # noqa: PLR0913 - a cell is exactly these
 
     Raises:
         ClientFailed: a worker was lost, and with it a part of the cell.
+        WhichbitsError: a worker could not do as told, and why.
     """
     capture = await capture_cell(
         targets,
@@ -167,7 +168,10 @@ def _stretch(reports: Sequence[PartReport], tally: Tally) -> tuple[int, int]:
     return tally.first_sent_ns or 0, tally.last_sent_ns or 0
 
 
-def _failure(hands: Sequence[Hand]) -> ClientFailed | None:
+def _failure(hands: Sequence[Hand]) -> WhichbitsError | None:
+    for hand in hands:
+        if hand.refused is not None:
+            return hand.refused.error()
     lost = [hand.lost for hand in hands if hand.lost is not None]
     if not lost:
         return None

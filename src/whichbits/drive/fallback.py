@@ -16,6 +16,7 @@ from whichbits.drive.part import CellPart, Lead, PartReport
 from whichbits.drive.request_body import RequestBytes
 from whichbits.drive.target import Target
 from whichbits.drive.until import until
+from whichbits.record.schema import RequestRecord
 from whichbits.traffic.plan import PlannedRequest
 
 _TICK_NS = 5_000_000
@@ -112,25 +113,56 @@ class _Driver:
                 conversations.create_task(self._conversation(first, scheduled_ns, slots))
 
     async def _conversation(self, first: PlannedRequest, scheduled_ns: int, slots: asyncio.Semaphore | None) -> int:
-        """Send a request and, each after its thinking, the turns that follow it; return when the last ended."""
+        """Send a request and, each after its thinking, the turns that follow it; return when the last ended.
+
+        After a turn that failed nobody could say the next one: the rest is not sent.
+        """
         turn: PlannedRequest | None = first
         ended_ns = scheduled_ns
         while turn is not None:
             await until(scheduled_ns)
-            ended_ns = await self._in_slot(turn, scheduled_ns, slots)
+            record = await self._in_slot(turn, scheduled_ns, slots)
+            ended_ns = (record.finished_ns or 0) + self.part.clock_origin_ns
+            if not record.succeeded:
+                self._break_off(turn.index, ended_ns)
+                break
             turn = self._next_turn.get(turn.index)
             scheduled_ns = ended_ns + (turn.think_ns if turn is not None else 0)
         return ended_ns
 
-    async def _in_slot(self, turn: PlannedRequest, scheduled_ns: int, slots: asyncio.Semaphore | None) -> int:
+    async def _in_slot(self, turn: PlannedRequest, scheduled_ns: int, slots: asyncio.Semaphore | None) -> RequestRecord:
         if slots is None:
             return await self._send(turn, scheduled_ns, scheduled_ns)
         must_wait = slots.locked()
         async with slots:
             return await self._send(turn, scheduled_ns, time.monotonic_ns() if must_wait else scheduled_ns)
 
-    async def _send(self, turn: PlannedRequest, scheduled_ns: int, due_ns: int) -> int:
-        exchange = Exchange(
+    async def _send(self, turn: PlannedRequest, scheduled_ns: int, due_ns: int) -> RequestRecord:
+        exchange = self._exchange(turn, scheduled_ns, due_ns)
+        lane = self._router.lane(turn)
+        target = self.part.targets[self._router.target(lane)]
+        self.sent += 1
+        try:
+            await self._session.converse(target, self._requests.content(target, turn.index), exchange)
+        except asyncio.CancelledError:
+            exchange.fail("cancelled", "stopped while in flight")
+            self._keep(exchange)
+            raise
+        finally:
+            # A proxy answers for a server that is not there: no target is known to have turned a request away.
+            self._router.ended(lane, turned_away=False)
+        return self._keep(exchange)
+
+    def _break_off(self, failed: int, at_ns: int) -> None:
+        turn = self._next_turn.get(failed)
+        while turn is not None:
+            exchange = self._exchange(turn, at_ns, at_ns)
+            exchange.fail("session_broken", f"request {failed}, an earlier turn, failed")
+            self._keep(exchange)
+            turn = self._next_turn.get(turn.index)
+
+    def _exchange(self, turn: PlannedRequest, scheduled_ns: int, due_ns: int) -> Exchange:
+        return Exchange(
             turn.index,
             None,
             turn.output_tokens,
@@ -139,21 +171,8 @@ class _Driver:
             length_forced=self._forced,
             keeps_text=self._keeps_text,
         )
-        lane = self._router.lane(turn)
-        target = self.part.targets[self._router.target(lane)]
-        self.sent += 1
-        try:
-            await self._session.converse(target, self._requests.content(target, turn.index), exchange)
-        except asyncio.CancelledError:
-            exchange.fail("cancelled", "stopped while in flight")
-            raise
-        finally:
-            # A proxy answers for a server that is not there: no target is known to have turned a request away.
-            self._router.ended(lane, turned_away=False)
-            self._keep(exchange)
-        return exchange.finished_ns or due_ns
 
-    def _keep(self, exchange: Exchange) -> None:
+    def _keep(self, exchange: Exchange) -> RequestRecord:
         if exchange.connect_ns is not None:
             self.late_connect_ns[exchange.index] = exchange.connect_ns
         if exchange.sent_ns is not None and len(self.send_lags_ns) < _MOST_LAGS:
@@ -166,6 +185,7 @@ class _Driver:
         self.gaps += answer.separate_gaps
         self.short_gaps += answer.short_gaps
         self.lead.keep((record,))
+        return record
 
     async def _watch(self) -> None:
         """Return when the lead wants to stop; on the way, note how late the loop lets this be."""

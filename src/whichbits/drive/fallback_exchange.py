@@ -9,6 +9,7 @@ from whichbits.drive.exchange import Exchange
 from whichbits.drive.failure import FailureCode
 from whichbits.drive.request_body import headers
 from whichbits.drive.target import Target
+from whichbits.study.address import without_credentials
 from whichbits.study.model import Limits
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class FallbackSession:
     def _failure(self, exchange: Exchange, error: Exception) -> tuple[FailureCode, str]:
         from aiohttp import ClientResponseError, SocketTimeoutError
 
-        words = str(error) or type(error).__name__
+        words = without_credentials(str(error)) or type(error).__name__
         if exchange.sent_ns is None:
             return "connect_failed", words
         match error:

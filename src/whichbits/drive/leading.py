@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from whichbits.drive.hire import Hired
-from whichbits.drive.orders import Done, Failed, Order, Start, Stop, Told, Warm
+from whichbits.drive.orders import Done, Failed, Order, Refused, Start, Stop, Told, Warm
 from whichbits.drive.service import GONE
 
 START_AHEAD_SECONDS = 0.02
@@ -31,7 +31,7 @@ class Progress(Protocol):
 
 
 class Hand:
-    """One worker in one cell. ``done`` is None while it works, and for good if it was ``lost``, which says how."""
+    """One worker in one cell. ``done`` stays None if it ``refused``, or was ``lost``, which says how."""
 
     def __init__(self, worker: Hired, order: Order) -> None:
         self.worker = worker
@@ -39,12 +39,18 @@ class Hand:
         self.is_warm = False
         self.told = Told()
         self.done: Done | None = None
+        self.refused: Refused | None = None
         self.lost: str | None = None
 
     @property
     def is_over(self) -> bool:
         """Whether nothing more is to be heard of the part."""
-        return self.done is not None or self.lost is not None
+        return self.done is not None or self.has_failed
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the part ended otherwise than in order."""
+        return self.refused is not None or self.lost is not None
 
     def hear(self) -> None:
         """Take the message that has arrived."""
@@ -60,6 +66,8 @@ class Hand:
                 self.told = message
             case Done():
                 self.done = message
+            case Refused():
+                self.refused = message
             case Failed(error):
                 self.lost = f"{self.worker.name} failed: {error}"
 
@@ -104,9 +112,9 @@ class Leading:
     async def _to_the_end(self, stop: asyncio.Event) -> None:
         stopping = asyncio.ensure_future(self._stopped_by(stop))
         try:
-            await self._until(lambda: self._any_lost() or all(hand.is_warm or hand.is_over for hand in self._hands))
+            await self._until(lambda: self._any_failed() or all(hand.is_warm or hand.is_over for hand in self._hands))
             self._start()
-            await self._until(lambda: self._all_over() or self._any_lost())
+            await self._until(lambda: self._all_over() or self._any_failed())
         finally:
             stopping.cancel()
             await asyncio.gather(stopping, return_exceptions=True)
@@ -130,8 +138,8 @@ class Leading:
     def _all_over(self) -> bool:
         return all(hand.is_over for hand in self._hands)
 
-    def _any_lost(self) -> bool:
-        return any(hand.lost is not None for hand in self._hands)
+    def _any_failed(self) -> bool:
+        return any(hand.has_failed for hand in self._hands)
 
     async def _stopped_by(self, stop: asyncio.Event) -> None:
         await stop.wait()

@@ -15,6 +15,7 @@ from whichbits.drive.part import CellPart, PartReport
 from whichbits.drive.routing import Route
 from whichbits.drive.tally import Tally
 from whichbits.drive.target import Target
+from whichbits.errors import WhichbitsError
 from whichbits.record.schema import RequestRecord
 from whichbits.study.model import Limits
 
@@ -91,6 +92,21 @@ class Done:
     report: PartReport
     tally: Tally
     records: Sequence[RequestRecord]
+
+
+@dataclass(frozen=True)
+class Refused:
+    """The part cannot be driven as ordered, and why; the worker goes on. The fields are an error's."""
+
+    kind: type[WhichbitsError]
+    code: str
+    what: str
+    why: str
+    fix: str
+
+    def error(self) -> WhichbitsError:
+        """Return the error as it was raised."""
+        return self.kind(self.code, self.what, why=self.why, fix=self.fix)
 
 
 @dataclass(frozen=True)

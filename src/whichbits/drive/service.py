@@ -13,9 +13,10 @@ from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
 from whichbits.drive.fallback import drive_part_by_aiohttp, needs_fallback
-from whichbits.drive.orders import Channel, Destination, Done, Failed, Order, Start, Stop, Told, Warm
+from whichbits.drive.orders import Channel, Destination, Done, Failed, Order, Refused, Start, Stop, Told, Warm
 from whichbits.drive.tally import Tally
 from whichbits.drive.worker import drive_part
+from whichbits.errors import WhichbitsError
 from whichbits.record.parts import PartWriter
 from whichbits.record.schema import RequestRecord
 
@@ -33,6 +34,8 @@ def serve(channel: Channel) -> None:
                     channel.send(_done(message, channel))
                 except LeadGone:
                     return
+                except WhichbitsError as refusal:
+                    channel.send(Refused(type(refusal), refusal.code, refusal.what, refusal.why, refusal.fix))
                 except Exception as error:  # noqa: BLE001 - whatever it is, the lead must not wait for ever
                     channel.send(Failed(f"{type(error).__name__}: {error}"))
                     return

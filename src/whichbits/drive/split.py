@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -43,15 +43,18 @@ def spare_cores() -> int:
 def deal(planned: Sequence[PlannedRequest], workers: int) -> list[list[PlannedRequest]]:
     """Deal requests in turn, in their order; the turns of a session go to one worker."""
     hands: list[list[PlannedRequest]] = [[] for _ in range(workers)]
+    before = {request.index: request.follows for request in planned}
     given: dict[int, int] = {}
-    opened = 0
     for request in planned:
-        worker = given.get(request.follows) if request.follows is not None else None
-        if worker is None:
-            worker, opened = opened % workers, opened + 1
-        given[request.index] = worker
+        worker = given.setdefault(_first_turn(before, request.index), len(given) % workers)
         hands[worker].append(request)
     return hands
+
+
+def _first_turn(before: Mapping[int, int | None], index: int) -> int:
+    while (earlier := before.get(index)) is not None:
+        index = earlier
+    return index
 
 
 def shares(whole: int | None, workers: int) -> list[int | None]:

@@ -1,7 +1,7 @@
 """Server-sent events of completions: split a body into events, and decode the few fields that are needed."""
 
 import re
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -13,6 +13,10 @@ _FAILED_FINISH = frozenset({"error", "abort"})
 # Atomic, so that one CRLF is never taken for two line ends.
 _BLANK_LINE = re.compile(rb"(?>\r\n|\r|\n){2}")
 _LINE_END = re.compile(rb"\r\n|\r|\n")
+
+
+_Count = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+"""Tokens as a record can hold them; what claims more, or fewer than none, is no usage that anybody should believe."""
 
 
 class ServerEvent(NamedTuple):
@@ -77,14 +81,14 @@ class Choice(msgspec.Struct, gc=False):
 class PromptDetails(msgspec.Struct, gc=False):
     """Where prompt tokens came from."""
 
-    cached_tokens: int | None = None
+    cached_tokens: _Count | None = None
 
 
 class Usage(msgspec.Struct, gc=False):
     """Token counts so far, cumulative."""
 
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
+    prompt_tokens: _Count | None = None
+    completion_tokens: _Count | None = None
     prompt_tokens_details: PromptDetails | None = None
 
 

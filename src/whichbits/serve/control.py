@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from whichbits.errors import ServerNotReady
 from whichbits.serve.secrets import STARS
 from whichbits.serve.way import DIRECT, Way
+from whichbits.study.address import without_credentials
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
@@ -170,7 +171,7 @@ class ControlClient:
     def _unreachable(self, path: str, error: Exception) -> ServerNotReady:
         return ServerNotReady(
             "server_unreachable",
-            f"{self.url}{path} did not answer: {str(error) or type(error).__name__}",
+            f"{self.url}{path} did not answer: {without_credentials(str(error)) or type(error).__name__}",
             why="the server ended, hangs, or listens elsewhere",
             fix="read the server's log in the run's logs/ folder",
         )

@@ -14,6 +14,7 @@ from whichbits.serve.ending import ending
 from whichbits.serve.process import ServerProcess
 from whichbits.serve.seen_from import seen_from_here
 from whichbits.serve.way import DIRECT, Way
+from whichbits.study.address import without_credentials
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
@@ -125,6 +126,7 @@ def _unanswered(error: Exception) -> _Obstacle:  # noqa: PLR0911 - a line a step
     from aiohttp import (
         ClientConnectorDNSError,
         ClientConnectorError,
+        ClientHttpProxyError,
         ClientOSError,
         ClientResponseError,
         ClientSSLError,
@@ -144,12 +146,14 @@ def _unanswered(error: Exception) -> _Obstacle:  # noqa: PLR0911 - a line a step
             return _Obstacle(
                 f"no answer within {_PROBE_SECONDS:g} s: it hangs, or something between here and there drops packets"
             )
+        case ClientHttpProxyError():
+            return _Obstacle(f"the proxy answered {error.status}: {error.message}", lasting=True)
         case ClientResponseError():
             return _Obstacle(f"what answers is not HTTP: is it https://? ({error.message})")
         case ServerDisconnectedError() | ClientOSError(errno=errno.ECONNRESET):
             return _Obstacle("it closes the connection without an answer: is it https://?")
         case _:
-            return _Obstacle(str(error) or type(error).__name__)
+            return _Obstacle(without_credentials(str(error)) or type(error).__name__)
 
 
 def _answered(status: int, location: str | None, path: str) -> _Obstacle | None:
