@@ -26,6 +26,7 @@ from whichbits.conduct.secrets import recordable
 from whichbits.conduct.session import conduct
 from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import stop_on_signals
+from whichbits.drive.crew import Crew
 from whichbits.errors import BadInput, ServerNotReady, WhichbitsError
 from whichbits.record.run import Run
 from whichbits.record.schema import SCHEMA_VERSION, Manifest, SearchRecord
@@ -84,9 +85,9 @@ def run(
         writer = _writer(task, output)
         stop = asyncio.Event()
         with stop_on_signals(stop):
-            ended = uvloop.run(
-                _conduct(Stage(task.study, writer, listen, stop, origin_ns(writer.manifest)), task.visits)
-            )
+            with Crew(task.study.client.workers) as crew:
+                stage = Stage(task.study, writer, listen, stop, origin_ns(writer.manifest), crew)
+                ended = uvloop.run(_conduct(stage, task.visits))
             return _answer(writer.folder, task.study, ended, json=json)
 
 

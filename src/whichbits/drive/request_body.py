@@ -27,8 +27,12 @@ class RequestBytes:
 
     def to(self, target: Target, index: int) -> bytes:
         """Return the whole request of that index: head and JSON body."""
-        content = self._bodies[target.model, target.form][index]
+        content = self.content(target, index)
         return b"%b%d\r\n\r\n%b" % (self._heads[target], len(content), content)
+
+    def content(self, target: Target, index: int) -> bytes:
+        """Return the JSON body alone."""
+        return self._bodies[target.model, target.form][index]
 
 
 def body(model: str, form: RequestForm, planned: PlannedRequest) -> dict[str, Any]:
@@ -62,17 +66,20 @@ def _prompt(form: RequestForm, planned: PlannedRequest) -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": text}]} if form.api == "chat" else {"prompt": text}
 
 
+def headers(target: Target) -> dict[str, str]:
+    """Return a request's headers, but for the length of its body."""
+    said = {
+        "Host": target.authority,
+        "User-Agent": "whichbits",
+        "Accept": "text/event-stream",
+        # A compressed stream is held back by the compressor, and its times are the compressor's.
+        "Accept-Encoding": "identity",
+        "Content-Type": "application/json",
+    }
+    return said if target.api_key is None else said | {"Authorization": f"Bearer {target.api_key}"}
+
+
 def _head(target: Target) -> bytes:
     """Return the head up to the length of the body."""
-    lines = [
-        f"POST {target.path} HTTP/1.1",
-        f"Host: {target.authority}",
-        "User-Agent: whichbits",
-        "Accept: text/event-stream",
-        # A compressed stream is held back by the compressor, and its times are the compressor's.
-        "Accept-Encoding: identity",
-        "Content-Type: application/json",
-    ]
-    if target.api_key is not None:
-        lines.append(f"Authorization: Bearer {target.api_key}")
+    lines = [f"POST {target.path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers(target).items())]
     return "\r\n".join([*lines, "Content-Length: "]).encode()

@@ -33,6 +33,9 @@ class ClientRow:
     verdict: str
     send_lag: str
     loop_lag: str
+    read_lag: str
+    merged_gaps: str
+    workers: str
     cpu: str
     fine_gaps: str
     cache: str
@@ -127,6 +130,9 @@ def _client_row(cell: CellSummary, recorded: Cell | None) -> ClientRow:
         verdict=VERDICTS.get(cell.client_verdict, cell.client_verdict or MISSING),
         send_lag=number(health.send_lag_p99_ms if health else None),
         loop_lag=number(health.loop_lag_p99_ms if health else None),
+        read_lag=number(health.read_lag_p99_ms if health else None),
+        merged_gaps=_percent(health.merged_gap_share if health else None),
+        workers=MISSING if health is None or health.workers is None else str(health.workers),
         cpu=_percent(health.cpu_share if health else None),
         fine_gaps=_percent(health.sub_millisecond_gap_share if health else None),
         cache=(recorded.cache_state if recorded else None) or MISSING,

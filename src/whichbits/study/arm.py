@@ -62,6 +62,21 @@ class ServersThatRun(Strict):
     api_key_variable: str | None = Field(
         default=None, description="Environment variable that holds the API key; the key itself is never recorded."
     )
+    tokenizer_file: str | None = Field(
+        default=None,
+        description="A tokenizer.json that counts tokens if neither usage nor /tokenize does (`[tokenizers]`).",
+    )
+    ca_file: str | None = Field(
+        default=None, description="PEM file of the authorities to trust instead of the system's; all are checked."
+    )
+    proxy: Address | None = Field(
+        default=None,
+        description="HTTP proxy that leads to the urls, as http://host:port; traffic then goes by aiohttp.",
+    )
+    use_environment_proxy: bool = Field(
+        default=False,
+        description="Take HTTP_PROXY, HTTPS_PROXY and NO_PROXY; else they are left alone, and it is told.",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -83,6 +98,9 @@ class ServersThatRun(Strict):
     def _one_place(self) -> Self:
         if bool(self.urls) == (self.kubernetes is not None):
             message = "a target is either urls or a kubernetes service"
+            raise ValueError(message)
+        if self.kubernetes is not None and (self.ca_file or self.proxy or self.use_environment_proxy):
+            message = "ca_file and proxies are for urls; kubectl has its own"
             raise ValueError(message)
         if self.logs and len(self.logs) != len(self.urls):
             message = "logs must be as many as urls, one a replica"

@@ -14,6 +14,7 @@ from pydantic import (
 )
 
 from whichbits.study.arm import Arm, ArmDefaults
+from whichbits.study.client import ClientPlan
 from whichbits.study.fleet import FleetPlan
 from whichbits.study.prediction import Names, parse_prediction
 from whichbits.study.request import RequestForm
@@ -215,6 +216,7 @@ class Study(Strict):
         default=(),
         description="What you expect, as `w4a16.tpot_median < w8a8.tpot_median at load 1`; scored later.",
     )
+    client: ClientPlan = Field(default=ClientPlan(), description="What sends the requests.")
     limits: Limits = Field(default=Limits(), description="How long to wait, and how many failures to bear.")
     output: str = Field(default="runs", description="Folder for run folders.")
     gpu: str | None = Field(default=None, description="The GPU that `whichbits predict` puts every replica on.")

@@ -34,7 +34,14 @@ from whichbits.analyze.findings.slow_kernels import legacy_kernel, slow_path_in_
 from whichbits.analyze.findings.steps import gain_by_bytes, left_over, little_to_save, tensor_parallel
 from whichbits.analyze.findings.throttling import throttled_gpus
 from whichbits.analyze.findings.weights import partly_quantised
-from whichbits.analyze.findings.work import failures, thin_tails, unequal_work, unfinished, untold_tokens
+from whichbits.analyze.findings.work import (
+    counted_otherwise,
+    failures,
+    thin_tails,
+    unequal_work,
+    unfinished,
+    untold_tokens,
+)
 from whichbits.analyze.summary import Finding
 
 __all__ = ["CHECKS", "Check", "Observed", "findings"]
@@ -47,6 +54,7 @@ CHECKS: tuple[Check, ...] = (
     other_traffic,
     explained_books,
     untold_tokens,
+    counted_otherwise,
     unequal_work,
     unverified_resets,
     shown_resets,
