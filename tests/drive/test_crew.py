@@ -9,10 +9,13 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
+import uvloop
 
 from tests.drive.fake_server import (
     DONE,
@@ -29,7 +32,7 @@ from tests.drive.fake_server import (
     stream,
 )
 from whichbits.drive import service
-from whichbits.drive.cell import capture_cell, drive_cell
+from whichbits.drive.cell import CellCapture, capture_cell, drive_cell
 from whichbits.drive.crew import Crew
 from whichbits.drive.hire import in_a_thread
 from whichbits.drive.part import CellPart, Lead, PartReport
@@ -204,6 +207,22 @@ async def test_timelines_do_not_live_in_the_lead(processes: Crew, tmp_path: Path
     assert capture.tally.output_tokens == 200_000
     assert sum(len(record.chunk_ns) for record in records_in(capture.parts)) == 200_000
     assert len(pickle.dumps(capture)) < 200_000 * 12 / 100
+
+
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run])
+def test_long_orders_and_long_reports_arrive_whole(run: Any) -> None:
+    """Megabytes both ways, beyond any socket's buffer."""
+    events = b"".join(event("x", finish="length" if n == 500 else None, usage=n) for n in range(1, 501))
+    planned = [replace(request, prompt=(5,) * 10_000) for request in plan(200, output_tokens=500)]
+
+    async def main() -> CellCapture:
+        async with serving(raw(HEAD + chunk(events + DONE) + LAST_CHUNK)) as fake:
+            with Crew(2, in_a_thread) as crew:
+                return await drive_cell([fake.target], planned, Load(concurrency=8), LIMITS, 0, crew=crew)
+
+    capture = run(main())
+
+    assert [len(record.chunk_ns) for record in capture.records] == [500] * 200
 
 
 async def test_a_killed_worker_is_one_error_and_loses_only_its_own(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Leading workers through a cell: orders out, a common start, progress in, and an end in order, whoever fails."""
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -97,6 +98,8 @@ class Leading:
         loop = asyncio.get_running_loop()
         for hand in self._hands:
             loop.add_reader(hand.worker.channel.fileno(), self._hear, hand)
+            # uvloop makes what it watches non-blocking, and a long message would then break off in the middle.
+            os.set_blocking(hand.worker.channel.fileno(), True)
         # In threads: an order may be a hundred megabytes, and a worker that is new listens only when it has started.
         ordering = asyncio.gather(*(asyncio.to_thread(hand.say, hand.order) for hand in self._hands))
         try:
