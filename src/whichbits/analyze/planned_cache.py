@@ -13,10 +13,11 @@ from whichbits.analyze.counted import CellCounts
 from whichbits.analyze.expected_cache import ExpectedRate, Prompt, Replicas, expected_hit_rate
 from whichbits.record.schema import ArmRecord, Cell, Manifest
 from whichbits.record.timelines import Timelines
-from whichbits.study.model import Load, PrefixRepetitionTraffic, Study
+from whichbits.study.model import Load, Study
+from whichbits.study.traffic import shared_prefix_tokens
 from whichbits.traffic.plan import PlannedRequest, plan_cell
 
-_UNSHARED, _SHARED = {"chat", "random"}, {"prefix_repetition"}
+_UNSHARED, _SHARED = {"chat", "random"}, {"prefix_repetition", "shared_prompt"}
 """Kinds of traffic whose prompts are drawn apart, so that no two have a block in common; and those with prefixes."""
 
 _NOTHING = ExpectedRate(0.0, 0.0, 0.0)
@@ -81,9 +82,7 @@ def _study(study: dict[str, Any]) -> Study | None:
 
 
 def _prompt(study: Study, request: PlannedRequest) -> Prompt:
-    prefix = 0
-    if isinstance(study.traffic, PrefixRepetitionTraffic) and request.prefix is not None:
-        prefix = study.traffic.prefix_tokens
+    prefix = 0 if request.prefix is None else shared_prefix_tokens(study.traffic)
     return Prompt(request.prefix, prefix, len(request.prompt) - prefix, request.output_tokens)
 
 

@@ -37,6 +37,8 @@ from whichbits.report.rebuild import rebuild_reports
 from whichbits.serve.engine import engine
 from whichbits.study.arm import Arm
 from whichbits.study.model import Study
+from whichbits.traffic.facts import refuse_changed
+from whichbits.traffic.plan import traffic_facts
 
 Switch = Annotated[bool, Parameter(negative=())]
 
@@ -71,6 +73,7 @@ def run(
     refuse_images(image, driver_image)
     task = read_task(study, resume)
     preflight(task.arms)
+    traffic_facts(task.study)
     if dry_run:
         show_plan(task.study, task.visits, Console(stderr=json))
         if task.study.searches:
@@ -135,6 +138,7 @@ def origin_ns(manifest: Manifest) -> int:
 def _writer(task: Task, output: Path | None) -> RunWriter:
     if task.folder is not None:
         writer = RunWriter.reopen(task.folder)
+        refuse_changed(writer.manifest.traffic, traffic_facts(task.study))
         left = sum(len(visit.cells) for visit in task.visits)
         writer.note(f"resumed {_now()}" + ("" if task.study.searches else f" with {left} cells left"))
         return writer
@@ -160,6 +164,7 @@ def _manifest(study: Study) -> Manifest:
         origin_unix_ns=time.time_ns(),
         host=host_facts(),
         tools=tool_versions(),
+        traffic=traffic_facts(study),
         cells=() if study.searches else tuple(cell for visit in visits(study) for cell in visit.cells),
         search=SearchRecord() if study.searches else None,
     )

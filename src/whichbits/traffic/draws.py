@@ -31,6 +31,38 @@ class Draws:
         """Return ``count`` exponential numbers of mean 1."""
         return -np.log(self.uniform(count))
 
+    def normal(self, count: int) -> Floats:
+        """Return ``count`` standard normal numbers (Box and Muller 1958, the cosine half)."""
+        radius = np.sqrt(-2.0 * np.log(self.uniform(count)))
+        return radius * np.cos(2.0 * np.pi * self.uniform(count))
+
+    def gamma(self, shape: float, count: int) -> Floats:
+        """Return ``count`` gamma numbers of mean 1 and coefficient of variation ``shape ** -0.5``.
+
+        Marsaglia and Tsang 2000, "A simple method for generating gamma variables"; below 1 by its boost, Γ(shape + 1)
+        times U ** (1 / shape). Shape 1 is ``exponential`` itself, number for number.
+        """
+        if shape == 1.0:
+            return self.exponential(count)
+        if shape < 1.0:
+            return self._gamma(shape + 1.0, count) * self.uniform(count) ** (1.0 / shape) / shape
+        return self._gamma(shape, count) / shape
+
+    def _gamma(self, shape: float, count: int) -> Floats:
+        """Return gamma numbers of scale 1 for a shape of at least 1; those refused are drawn again together."""
+        d = shape - 1.0 / 3.0
+        drawn = np.zeros(count)
+        left = np.arange(count)
+        while left.size:
+            normal = self.normal(left.size)
+            cube = (1.0 + normal / np.sqrt(9.0 * d)) ** 3
+            # Where the cube is not positive its logarithm is not asked for.
+            allowed = np.where(cube > 0, 0.5 * normal**2 + d - d * cube + d * np.log(np.maximum(cube, 1e-300)), -np.inf)
+            taken = np.log(self.uniform(left.size)) < allowed
+            drawn[left[taken]] = d * cube[taken]
+            left = left[~taken]
+        return drawn
+
     def integers(self, low: int, high: int, count: int) -> Integers:
         """Return ``count`` integers in [low, high)."""
         return low + (self.uniform(count) * (high - low)).astype(np.int64)

@@ -2,15 +2,20 @@
 
 import csv
 import io
+import itertools
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
+import msgspec
+
 TraceFormat = Literal["burstgpt", "azure", "mooncake"]
 Unusable = Literal["unreadable_time", "unreadable_tokens", "no_prompt_tokens", "no_output_tokens"]
+
+NotJson = Literal["not_json", "unreadable_row"]
 
 _COUNT = re.compile(r"\d{1,12}(?:\.0*)?")
 
@@ -93,6 +98,53 @@ def read_trace_records(records: list[Any]) -> Trace | None:
     if not any(_columns_of(record) is _MOONCAKE for record in objects):
         return None
     return _read(_MOONCAKE, objects)
+
+
+def each_arrival(lines: Iterable[str]) -> tuple[TraceFormat | None, Iterator[Arrival | Unusable | NotJson]]:
+    """Return which trace ``lines`` are of, and its rows one after the other; None and no rows if it is unknown.
+
+    A table by its header, else an object a line by the keys of the first.
+    """
+    waiting = iter(lines)
+    first = next((line for line in waiting if line.strip()), "")
+    rest = itertools.chain([first], waiting)
+    if first.lstrip().startswith("{"):
+        record = _object(first)
+        columns = _columns_of(record) if isinstance(record, Mapping) else None
+        return (columns.format, _each_record(columns, rest)) if columns is not None else (None, iter(()))
+    rows = csv.reader(rest)
+    header = [name.strip().lower() for name in next(rows, [])]
+    columns = _columns_of(header)
+    return (columns.format, _each_row(columns, header, rows)) if columns is not None else (None, iter(()))
+
+
+def _each_record(columns: _Columns, lines: Iterable[str]) -> Iterator[Arrival | Unusable | NotJson]:
+    for line in lines:
+        if line.strip():
+            record = _object(line)
+            yield "not_json" if record is None else _arrival(columns, record)
+
+
+def _each_row(
+    columns: _Columns, header: list[str], rows: Iterator[list[str]]
+) -> Iterator[Arrival | Unusable | NotJson]:
+    while True:
+        try:
+            row = next(rows, None)
+        except csv.Error:
+            yield "unreadable_row"
+            continue
+        if row is None:
+            return
+        if row:
+            yield _arrival(columns, dict(zip(header, row, strict=False)))
+
+
+def _object(line: str) -> dict[str, Any] | None:
+    try:
+        return msgspec.json.decode(line, type=dict[str, Any])
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+        return None
 
 
 def _columns_of(names: Iterable[str]) -> _Columns | None:
