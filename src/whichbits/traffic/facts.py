@@ -1,11 +1,11 @@
 """What a run records of the files that its traffic comes from: which bytes they were, and what of them was usable."""
 
 from dataclasses import dataclass, field
-from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
 from whichbits.errors import BadInput
+from whichbits.traffic.version import FileVersion, digest_of
 
 
 @dataclass
@@ -31,22 +31,16 @@ class Counts:
         return ", ".join(told) or "no rows at all"
 
 
-def file_facts(path: Path, counts: Counts, **more: Any) -> dict[str, Any]:
+def file_facts(version: FileVersion, counts: Counts, **more: Any) -> dict[str, Any]:
     """Return the record of a file: path, bytes, SHA-256, rows by usability, and whatever ``more`` there is to tell.
 
     Raises:
         BadInput: ``traffic_file_unreadable``.
     """
-    try:
-        with path.open("rb") as file:
-            digest = file_digest(file, "sha256").hexdigest()
-        size = path.stat().st_size
-    except OSError as error:
-        raise unreadable(path, error) from None
     return {
-        "path": str(path),
-        "bytes": size,
-        "sha256": digest,
+        "path": str(version.path),
+        "bytes": version.bytes,
+        "sha256": digest_of(version),
         "rows_usable": counts.usable,
         "rows_unusable": sum(counts.unusable.values()),
         "unusable": dict(counts.unusable),
@@ -66,17 +60,6 @@ def refuse_changed(recorded: dict[str, Any], found: dict[str, Any]) -> None:
                 why="it was written anew, so that later cells would send other requests than earlier ones",
                 fix="put the first file back (run.json holds its SHA-256), or start a new run",
             )
-
-
-def unreadable(path: Path, error: Exception) -> BadInput:
-    """Return the error for a file that is not there, or is no text."""
-    said = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-    return BadInput(
-        "traffic_file_unreadable",
-        f"the traffic's file {path} cannot be read: {said}",
-        why="the path is wrong (it counts from the working folder), is a folder, or the file is packed or binary",
-        fix="name the unpacked file, and look at it with `whichbits inspect`",
-    )
 
 
 def without_usable_row(path: Path, counts: Counts, wanted: str) -> BadInput:

@@ -58,8 +58,10 @@ def jsonl(traffic: JsonlTraffic, asked: Asked) -> list[PlannedRequest]:
 
 def jsonl_facts(traffic: JsonlTraffic, with_words: bool) -> dict[str, Any]:
     """Return what a run records of the file."""
-    rows = _rows(traffic, version_of(traffic.path), with_words)
-    return file_facts(rows.path, rows.counts, format="jsonl", tokens=tokens_by(traffic.tokenizer).told)
+    version = version_of(traffic.path)
+    return file_facts(
+        version, _rows(traffic, version, with_words).counts, format="jsonl", tokens=tokens_by(traffic.tokenizer).told
+    )
 
 
 def line_of(record: Any, traffic: JsonlTraffic, tokens: Tokens) -> Line | str:

@@ -20,12 +20,14 @@ from whichbits.traffic import drawn
 from whichbits.traffic.arrivals import drawn_offsets_ns, request_count
 from whichbits.traffic.asked import Asked
 from whichbits.traffic.draws import Draws
+from whichbits.traffic.facts import refuse_changed
 from whichbits.traffic.jsonl import jsonl, jsonl_facts
-from whichbits.traffic.replay import replay, replay_count, replay_facts
+from whichbits.traffic.kept_trace import trace_facts
+from whichbits.traffic.replay import replay, replay_count, replay_facts, replayed
 from whichbits.traffic.request import Message, PlannedRequest
 from whichbits.traffic.sessions import sessions
 from whichbits.traffic.sharegpt import sharegpt, sharegpt_facts
-from whichbits.traffic.trace import trace, trace_facts, trace_offsets_ns
+from whichbits.traffic.trace import trace, trace_offsets_ns
 
 __all__ = ["Message", "PlannedRequest", "plan_cell", "plan_warm_up", "request_count", "traffic_facts"]
 
@@ -71,11 +73,18 @@ def traffic_facts(study: Study) -> dict[str, Any]:
             facts = trace_facts(traffic.path, (traffic.longest_input, traffic.longest_output))
         case RunTraffic() as traffic:
             facts = replay_facts(traffic)
+            _refuse_changed_source(traffic)
         case _:
             pass
     if isinstance(study.arrivals, TraceArrivals) and study.arrivals.path is not None:
         facts["arrivals"] = trace_facts(study.arrivals.path)
     return facts
+
+
+def _refuse_changed_source(traffic: RunTraffic) -> None:
+    source = replayed(traffic)
+    if source.study is not None:
+        refuse_changed(source.manifest.traffic, traffic_facts(source.study))
 
 
 def _count(study: Study, load: Load, repeat: int) -> int:

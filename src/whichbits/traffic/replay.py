@@ -55,14 +55,29 @@ def replay(traffic: RunTraffic, asked: Asked, plan: Plan) -> list[PlannedRequest
     load = asked.load if asked.repeat >= 0 else _first_load(source)
     cell, records = source.cell(load, max(asked.repeat, 0))
     prompts = _prompts(source, asked, load, plan, records)
-    timed = load.request_rate is not None and asked.repeat >= 0
-    lap_ns = _lap_ns(records)
-    planned = []
-    for index in range(asked.count):
-        lap, row = divmod(index, len(records))
-        offset_ns = records[row].scheduled_ns - (cell.started_ns or 0) + lap * lap_ns
-        planned.append(replace(prompts[index], index=index, offset_ns=max(0, offset_ns) if timed else None))
-    return planned
+    places = {record.index: place for place, record in enumerate(records)}
+    planned = [_again(prompts, index, places, len(records)) for index in range(asked.count)]
+    if load.request_rate is None or asked.repeat < 0:
+        return planned
+    began_ns = records[0].scheduled_ns if cell.started_ns is None else cell.started_ns
+    return [_timed(request, records, began_ns) for request in planned]
+
+
+def _again(prompts: Sequence[PlannedRequest], index: int, places: dict[int, int], rows: int) -> PlannedRequest:
+    """Return a request under its place in the replay, and so the one that it follows."""
+    request = prompts[index]
+    if request.follows is None:
+        return replace(request, index=index, offset_ns=None)
+    follows = index // rows * rows + places[request.follows]
+    return replace(request, index=index, offset_ns=None, follows=follows)
+
+
+def _timed(request: PlannedRequest, records: Sequence[RequestRecord], began_ns: int) -> PlannedRequest:
+    if request.follows is not None:
+        return request
+    lap, row = divmod(request.index, len(records))
+    offset_ns = records[row].scheduled_ns - began_ns + lap * _lap_ns(records)
+    return replace(request, offset_ns=max(0, offset_ns))
 
 
 def replay_count(traffic: RunTraffic, load: Load) -> int:
@@ -141,9 +156,8 @@ def _prompts(
     if source.study is None:
         return [_drawn(source, asked, index, records[index % len(records)]) for index in range(asked.count)]
     laps = -(-asked.count // len(records))
-    whole = source.study.model_copy(
-        update={"cell": CellSize(requests=_planned_count(source.study, load, records, plan))}
-    )
+    size = CellSize(requests=len(plan(source.study, load, 0)))
+    whole = source.study.model_copy(update={"cell": size})
     found: list[PlannedRequest] = []
     for lap in range(laps):
         by_index = {request.index: request for request in plan(whole, load, _repeat_of(asked.repeat, lap))}
@@ -154,10 +168,6 @@ def _prompts(
 def _repeat_of(repeat: int, lap: int) -> int:
     """Return the repeat by which a lap's ids are drawn: the asked one, then some that nobody counts to."""
     return repeat if lap == 0 else 1_000_000 * lap + repeat
-
-
-def _planned_count(study: Study, load: Load, records: Sequence[RequestRecord], plan: Plan) -> int:
-    return max(len(plan(study, load, 0)), *(record.index + 1 for record in records))
 
 
 def _same(source: Replayed, by_index: dict[int, PlannedRequest], record: RequestRecord) -> PlannedRequest:

@@ -14,7 +14,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
-from whichbits.traffic.facts import Counts, unreadable
+from whichbits.traffic.facts import Counts
+from whichbits.traffic.version import unreadable
 
 MOST_BYTES = 64 * 2**20
 """No conversation is longer; a row that is no JSON is given up after these."""

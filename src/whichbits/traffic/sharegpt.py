@@ -40,8 +40,10 @@ def sharegpt(traffic: ShareGptTraffic, asked: Asked) -> list[PlannedRequest]:
 
 def sharegpt_facts(traffic: ShareGptTraffic) -> dict[str, Any]:
     """Return what a run records of the file."""
-    rows = _rows(traffic, version_of(traffic.path))
-    return file_facts(rows.path, rows.counts, format="sharegpt", tokens=tokens_by(traffic.tokenizer).told)
+    version = version_of(traffic.path)
+    return file_facts(
+        version, _rows(traffic, version).counts, format="sharegpt", tokens=tokens_by(traffic.tokenizer).told
+    )
 
 
 def lap_order(asked: Asked, rows: int, lap: int) -> list[int]:
