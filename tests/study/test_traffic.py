@@ -37,7 +37,8 @@ def test_arrivals_are_a_word_or_a_kind_with_its_keys(written: str, kind: str) ->
         ("arrivals: {kind: stages, stages: [{share: 0, seconds: 2}]}", "a share above 0"),
         ("arrivals: {kind: ramp, start: 0, end: 0}", "cannot both be 0"),
         ("arrivals: trace", "need a path"),
-        ("arrivals: 5", "must say its `kind`"),
+        ("arrivals: 5", "must be keys with values"),
+        ("arrivals: {burstiness: 5}", "must say its `kind`"),
     ],
 )
 def test_arrivals_that_cannot_be_are_refused(written: str, said: str) -> None:

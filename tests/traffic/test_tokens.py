@@ -18,8 +18,8 @@ from whichbits.traffic.tokens import Counted, Estimated, tokens_by
 @pytest.fixture
 def tokenizer(tmp_path: Path) -> str:
     """A tokenizer that counts words."""
-    made = Tokenizer(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
-    made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()  # type: ignore[assignment] # as its documentation sets it
+    made = Tokenizer(models.WordLevel(vocab={"[UNK]": 0}, unk_token="[UNK]"))  # noqa: S106
+    made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     path = tmp_path / "tokenizer.json"
     made.save(str(path))
     return str(path)

@@ -91,7 +91,9 @@ def _seconds(pace: Pace, load: Load, requests: Sequence[PlannedRequest], prompt:
     batch = min(load.concurrency or len(requests), len(requests))
     decode = output / batch * (pace.step_s + batch * pace.step_per_sequence_s)
     busy = prompt * pace.prompt_token_s + decode
-    return max(busy, last_due_s(requests))
+    # A closed loop's streams wait while people think, each for its own session.
+    thinking = 0.0 if load.request_rate else sum(request.think_ns for request in requests) / 1e9 / batch
+    return max(busy + thinking, last_due_s(requests))
 
 
 def _pace(study: Study, arm: str) -> Pace:
