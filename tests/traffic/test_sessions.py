@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.traffic.studies import planned
+from tests.traffic.studies import planned, study
+from whichbits.traffic.plan import plan_warm_up
 from whichbits.traffic.request import last_due_s
 
 CHAT = {"kind": "sessions", "turns": 3, "first_tokens": 10, "input_tokens": 4, "output_tokens": 6, "shared_tokens": 8}
@@ -66,6 +67,12 @@ def test_the_last_turn_is_due_after_all_thinking() -> None:
     requests = planned(CHAT | {"think": "constant", "think_seconds": 5.0}, 3, rate=3)
 
     assert last_due_s(requests) == pytest.approx((requests[0].offset_ns or 0) / 1e9 + 10)
+
+
+def test_a_warm_up_does_not_wait_for_anybody_to_think() -> None:
+    warm = plan_warm_up(study(CHAT), 0)
+
+    assert {(request.follows, request.think_ns) for request in warm} == {(None, 0)}
 
 
 def test_repeats_think_as_long_and_have_other_ids() -> None:

@@ -7,7 +7,7 @@ from pydantic import Field, NonNegativeFloat, PositiveInt
 from whichbits.study.drawn_traffic import ThinkTime
 from whichbits.study.strict import Strict
 
-_TOKENIZER = "A tokenizer.json to count tokens with (extra `tokenizer`); without, four characters count as one."
+_TOKENIZER = "A tokenizer.json to count tokens with (extra `tokenizers`); without, four characters count as one."
 
 
 class ShareGptTraffic(Strict):

@@ -54,7 +54,9 @@ def plan_warm_up(study: Study, round_number: int) -> list[PlannedRequest]:
     load = Load(concurrency=study.warm_up.at_least_requests)
     size = CellSize(requests=study.warm_up.at_least_requests)
     rehearsal = study.model_copy(update={"cell": size, "cache": "salt"})
-    return plan_cell(rehearsal, load, -1 - round_number)
+    planned = plan_cell(rehearsal, load, -1 - round_number)
+    # Turns of a session are sent at once, too: nobody waits for people to think before anything is measured.
+    return [replace(request, follows=None, think_ns=0) for request in planned]
 
 
 def traffic_facts(study: Study) -> dict[str, Any]:
