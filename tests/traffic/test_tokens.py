@@ -58,7 +58,7 @@ def test_without_the_library_the_extra_is_named(tmp_path: Path, monkeypatch: pyt
         return found(name, *arguments, **options)
 
     monkeypatch.setattr(builtins, "__import__", lacking)
-    with pytest.raises(BadInput, match="whichbits\\[tokenizer\\]") as caught:
+    with pytest.raises(BadInput, match="whichbits\\[tokenizers\\]") as caught:
         Counted(str(tmp_path / "other.json"))
 
     assert caught.value.code == "tokenizer_missing"

@@ -68,7 +68,7 @@ def _tokenizer(path: str) -> "Tokenizer":
             "tokenizer_missing",
             "the study names a tokenizer, but the library that reads it is not installed",
             why="it is an extra, since most studies need none",
-            fix="pip install 'whichbits[tokenizers]', or leave `tokenizer` out: four characters then count as one token",
+            fix="pip install 'whichbits[tokenizers]', or leave `tokenizer` out: four characters are then one token",
         ) from None
     file = Path(path) / "tokenizer.json" if Path(path).is_dir() else Path(path)
     try:
