@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
@@ -94,6 +94,7 @@ def test_stages_send_their_share_and_pause() -> None:
     assert expected_seconds(read(STEPS), 1000, 700) == pytest.approx(1.4)
 
 
+@settings(deadline=None)
 @given(
     shares=st.lists(st.tuples(st.floats(0, 5), st.floats(0.01, 9)), min_size=1, max_size=4),
     rate=st.floats(0.1, 1000),

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.traffic.studies import WORDS, file_of, planned, study
@@ -108,6 +108,7 @@ odd = (
 names = st.sampled_from(["prompt", "messages", "token_ids", "output_tokens", "completion", "body", "text"])
 
 
+@settings(deadline=None)
 @given(st.dictionaries(names, odd | st.lists(st.dictionaries(st.sampled_from(["role", "content"]), odd))))
 def test_any_record_is_a_line_or_a_reason(record: dict[str, Any]) -> None:
     found = line(record)

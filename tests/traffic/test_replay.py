@@ -42,8 +42,8 @@ def _record(request: PlannedRequest, cell: int) -> RequestRecord:
     return replace(known, scheduled_ns=BEGAN_NS + due, requested_output_tokens=request.output_tokens)
 
 
-def replaying(run: Path, **more: Any) -> Study:
-    return study({"kind": "run", "path": str(run)} | more)
+def replaying(run: Path, arm: str | None = None, **more: Any) -> Study:
+    return study({"kind": "run", "path": str(run), "arm": arm}, **more)
 
 
 def test_a_run_of_ours_is_replayed_to_the_token_and_the_nanosecond(tmp_path: Path) -> None:
@@ -118,6 +118,17 @@ def test_an_arm_that_the_run_lacks_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput) as caught:
         plan_cell(replaying(run, arm="c"), RATE, 0)
     assert caught.value.code == "replay_unusable"
+
+
+def test_a_run_of_words_is_replayed_in_words(tmp_path: Path) -> None:
+    lines = file_of(tmp_path, '{"prompt": "why", "output_tokens": 3}\n')
+    words = study({"kind": "jsonl", "path": lines}, cell={"requests": 2}, request=WORDS)
+    run = run_of(tmp_path, words, loads=(STREAMS,))
+
+    assert plan_cell(replaying(run, request=WORDS), STREAMS, 0) == plan_cell(words, STREAMS, 0)
+    with pytest.raises(BadInput) as caught:
+        plan_cell(replaying(run), STREAMS, 0)
+    assert caught.value.code == "traffic_needs_text"
 
 
 def test_a_run_whose_file_has_changed_since_is_not_replayed(tmp_path: Path) -> None:

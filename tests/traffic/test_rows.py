@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whichbits.traffic import rows as rows_room
@@ -25,6 +25,7 @@ def in_pieces(content: bytes, size: int, monkeypatch: pytest.MonkeyPatch) -> lis
     return list(each_row(io.BytesIO(content)))
 
 
+@settings(deadline=None)
 @given(items=st.lists(containers, max_size=8), size=st.integers(1, 40), indent=st.sampled_from([None, 1]))
 def test_an_array_is_read_in_pieces_of_any_size(items: list[Any], size: int, indent: int | None) -> None:
     content = json.dumps(items, ensure_ascii=False, indent=indent).encode("utf-8", "replace")
@@ -35,6 +36,7 @@ def test_an_array_is_read_in_pieces_of_any_size(items: list[Any], size: int, ind
     assert [json.loads(content[row.start : row.start + row.length]) for row in found] == json.loads(content)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=300))
 def test_no_bytes_raise_anything_but_a_wrong_encoding(content: bytes) -> None:
     for prefix in (b"", b"[", b"\xef\xbb\xbf[", b"{"):

@@ -3,7 +3,7 @@
 from statistics import mean
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.traffic.studies import planned, study
@@ -26,6 +26,7 @@ def test_a_prompt_is_the_one_before_its_planned_answer_and_new_input() -> None:
     assert len({request.prompt[8:18] for request in requests}) == 2
 
 
+@settings(deadline=None)
 @given(
     count=st.integers(1, 120),
     turns=st.integers(1, 9),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.traffic.studies import file_of, planned, study
@@ -145,6 +145,7 @@ def test_a_trace_at_one_moment_has_no_pattern(tmp_path: Path) -> None:
     assert caught.value.code == "trace_without_span"
 
 
+@settings(deadline=None)
 @given(st.sampled_from([BURST, AZURE, mooncake(), ""]), st.text())
 def test_any_lines_are_arrivals_or_reasons(start: str, text: str) -> None:
     _, rows = each_arrival((start + text).splitlines(keepends=True))

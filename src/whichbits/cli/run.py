@@ -73,7 +73,6 @@ def run(
     refuse_images(image, driver_image)
     task = read_task(study, resume)
     preflight(task.arms)
-    traffic_facts(task.study)
     if dry_run:
         show_plan(task.study, task.visits, Console(stderr=json))
         if task.study.searches:
@@ -82,6 +81,7 @@ def run(
     if task.folder is not None and not task.visits:
         _say(f"Nothing is left to do: every cell of {task.folder} is done.")
         return _answer(task.folder, task.study, Ended(), json=json)
+    traffic_facts(task.study)  # files that cannot be read are known before weights are fetched
     with listener(plain_lines=plain or None) as listen:
         _prepare(tuple(task.arms.values()), listen)
         writer = _writer(task, output)

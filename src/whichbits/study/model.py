@@ -14,14 +14,13 @@ from pydantic import (
 )
 
 from whichbits.study.arm import Arm, ArmDefaults
-from whichbits.study.arrivals import Arrivals, PoissonArrivals, TraceArrivals
+from whichbits.study.arrivals import Arrivals, PoissonArrivals
 from whichbits.study.fleet import FleetPlan
 from whichbits.study.prediction import Names, parse_prediction
-from whichbits.study.recorded_traffic import RunTraffic, ShareGptTraffic, TraceTraffic
 from whichbits.study.request import RequestForm
 from whichbits.study.search import EITHER, AutoLoads, SearchMetric, Seconds, Value, Word
 from whichbits.study.strict import Strict
-from whichbits.study.traffic import Traffic
+from whichbits.study.traffic import Traffic, misfit
 
 CachePolicy = Literal["salt", "reset", "restart", "warm"]
 Loads = Annotated["Annotated[tuple[Load, ...], Value] | Annotated[AutoLoads, Word]", EITHER]
@@ -292,24 +291,8 @@ class Study(Strict):
         return self
 
     @model_validator(mode="after")
-    def _words_are_sent_as_words(self) -> Self:
-        if isinstance(self.traffic, ShareGptTraffic) and self.request.prompt != "text":
-            message = "sharegpt traffic is words: set request: {prompt: text}"
-            raise ValueError(message)
-        return self
-
-    @model_validator(mode="after")
-    def _a_pattern_has_a_trace(self) -> Self:
-        without = isinstance(self.arrivals, TraceArrivals) and self.arrivals.path is None
-        if without and not isinstance(self.traffic, TraceTraffic):
-            message = "arrivals of kind trace need a path, unless the traffic is a trace itself"
-            raise ValueError(message)
-        return self
-
-    @model_validator(mode="after")
-    def _a_replay_has_its_loads(self) -> Self:
-        if isinstance(self.traffic, RunTraffic) and self.searches:
-            message = "traffic of a run is replayed at the run's own loads: name them, and the repeats"
+    def _traffic_fits_the_rest(self) -> Self:
+        if message := misfit(self.traffic, self.arrivals, self.request, searches=self.searches):
             raise ValueError(message)
         return self
 

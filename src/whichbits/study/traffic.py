@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from whichbits.study.arrivals import AnyArrivals, TraceArrivals
 from whichbits.study.drawn_traffic import (
     ChatTraffic,
     PrefixRepetitionTraffic,
@@ -12,6 +13,7 @@ from whichbits.study.drawn_traffic import (
     SharedPromptTraffic,
 )
 from whichbits.study.recorded_traffic import JsonlTraffic, RunTraffic, ShareGptTraffic, TraceTraffic
+from whichbits.study.request import RequestForm
 
 AnyTraffic = (
     ChatTraffic
@@ -36,3 +38,14 @@ def shared_prefix_tokens(traffic: AnyTraffic) -> int:
             return traffic.shared_tokens
         case _:
             return 0
+
+
+def misfit(traffic: AnyTraffic, arrivals: AnyArrivals, request: RequestForm, *, searches: bool) -> str | None:
+    """Return what does not go with the traffic, or None; ``searches`` if the study decides its loads or repeats."""
+    if isinstance(traffic, ShareGptTraffic) and request.prompt != "text":
+        return "sharegpt traffic is words: set request: {prompt: text}"
+    if isinstance(traffic, RunTraffic) and searches:
+        return "traffic of a run is replayed at the run's own loads: name them, and the repeats"
+    if isinstance(arrivals, TraceArrivals) and arrivals.path is None and not isinstance(traffic, TraceTraffic):
+        return "arrivals of kind trace need a path, unless the traffic is a trace itself"
+    return None

@@ -70,3 +70,13 @@ def without_usable_row(path: Path, counts: Counts, wanted: str) -> BadInput:
         why="the file is empty, is of another kind, was cut off, or limits of the study leave nothing",
         fix="look at it with `whichbits inspect`; docs/traffic.md names the fields that are read",
     )
+
+
+def needs_text(path: Path) -> BadInput:
+    """Return the error for words where a study sends ids."""
+    return BadInput(
+        "traffic_needs_text",
+        f"{path} holds words, but the study sends token ids",
+        why="whichbits makes no ids of words: the server's own tokenizer does",
+        fix="set `request: {prompt: text}`, with `api: chat` for messages; or give each line `token_ids`",
+    )

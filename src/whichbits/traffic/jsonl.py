@@ -9,7 +9,7 @@ from whichbits.errors import BadInput
 from whichbits.study.recorded_traffic import JsonlTraffic
 from whichbits.traffic.asked import Asked
 from whichbits.traffic.conversations import ANSWERING, role_of, text_of
-from whichbits.traffic.facts import Counts, file_facts, without_usable_row
+from whichbits.traffic.facts import Counts, file_facts, needs_text, without_usable_row
 from whichbits.traffic.request import Message, PlannedRequest
 from whichbits.traffic.rows import Rows, find_rows
 from whichbits.traffic.salt import salt
@@ -161,11 +161,6 @@ def _reason(traffic: JsonlTraffic, tokens: Tokens, with_words: bool) -> Callable
 
 
 def _nothing(version: FileVersion, counts: Counts) -> BadInput:
-    if _WORDS not in counts.unusable:
-        return without_usable_row(version.path, counts, "requests")
-    return BadInput(
-        "traffic_needs_text",
-        f"{version.path} holds words, but the study sends token ids",
-        why="whichbits makes no ids of words: the server's own tokenizer does",
-        fix="set `request: {prompt: text}`, with `api: chat` for messages; or give each line `token_ids`",
-    )
+    if _WORDS in counts.unusable:
+        return needs_text(version.path)
+    return without_usable_row(version.path, counts, "requests")

@@ -15,6 +15,7 @@ from whichbits.study.model import CellSize, Load, Study
 from whichbits.study.recorded_traffic import RunTraffic
 from whichbits.study.traffic import AnyTraffic
 from whichbits.traffic.asked import Asked
+from whichbits.traffic.facts import needs_text
 from whichbits.traffic.request import PlannedRequest
 from whichbits.traffic.version import FileVersion, version_of
 
@@ -49,12 +50,14 @@ def replay(traffic: RunTraffic, asked: Asked, plan: Plan) -> list[PlannedRequest
     A warm-up (a repeat below 0) has no load of the run: it takes lengths of its first one, with ids that no cell has.
 
     Raises:
-        BadInput: ``replay_without_load``, ``replay_unusable``, or what reading the run raises.
+        BadInput: ``replay_without_load``, ``replay_unusable``, ``traffic_needs_text``, or what reading the run raises.
     """
     source = replayed(traffic)
     load = asked.load if asked.repeat >= 0 else _first_load(source)
     cell, records = source.cell(load, max(asked.repeat, 0))
     prompts = _prompts(source, asked, load, plan, records)
+    if asked.study.request.prompt != "text" and any(request.messages for request in prompts):
+        raise needs_text(source.path)
     places = {record.index: place for place, record in enumerate(records)}
     planned = [_again(prompts, index, places, len(records)) for index in range(asked.count)]
     if load.request_rate is None or asked.repeat < 0:
