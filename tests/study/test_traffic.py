@@ -60,6 +60,12 @@ def test_traffic_that_cannot_be_is_refused(traffic: str, said: str) -> None:
     assert said in complaint(GOOD.replace(KIND, traffic))
 
 
+def test_a_trace_s_own_times_are_not_those_of_sessions() -> None:
+    arrivals = "arrivals: {kind: trace, path: x, speed: 2}\n"
+
+    assert "leave speed out" in complaint(GOOD.replace(KIND, "{kind: sessions}") + arrivals)
+
+
 def test_a_replay_has_loads_of_its_own() -> None:
     auto = GOOD.replace(KIND, "{kind: run, path: x}").replace(GOOD[GOOD.index("loads:") :], "loads: auto\n")
 

@@ -38,6 +38,7 @@ def line(record: Any, traffic: JsonlTraffic = PLAIN) -> Line | str:
             [("system", "be"), ("user", "why")],
             1,
         ),
+        ({"messages": [{"from": "human", "value": "why"}, {"from": "gpt", "value": "x"}]}, [("user", "why")], 1),
         ({"custom_id": "1", "body": {"messages": [USER], "max_tokens": 3}}, [("user", "why")], 3),
     ],
 )
@@ -58,6 +59,7 @@ def test_ids_under_their_usual_names(key: str) -> None:
         ({"prompt": "  ", "output_tokens": 4}, "no_prompt"),
         ({"prompt": [], "output_tokens": 4}, "no_prompt"),
         ({"token_ids": [1, -2], "output_tokens": 4}, "no_prompt"),
+        ({"token_ids": [1, 2**31], "output_tokens": 4}, "no_prompt"),
         ({"token_ids": [1, True], "output_tokens": 4}, "no_prompt"),
         ({"messages": [USER, {"role": "user"}], "output_tokens": 4}, "no_prompt"),
         ({"prompt": "why"}, "no_output_tokens"),

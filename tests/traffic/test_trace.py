@@ -13,7 +13,7 @@ from tests.traffic.studies import file_of, planned, study
 from tests.traffic.test_inspect_dataset import AZURE, BURST
 from whichbits.errors import BadInput
 from whichbits.traffic.plan import traffic_facts
-from whichbits.traffic.traces import each_arrival
+from whichbits.traffic.traces import each_record_arrival, each_table_arrival
 
 ROWS = ((0, 1000, 20, [1, 2]), (3000, 1500, 9, [1, 2, 3]), (4000, 512, 4, [4]), (10_000, 1030, 60, [1, 5]))
 
@@ -145,9 +145,39 @@ def test_a_trace_at_one_moment_has_no_pattern(tmp_path: Path) -> None:
     assert caught.value.code == "trace_without_span"
 
 
+def test_a_trace_may_be_one_array_and_odd_lines_are_counted(tmp_path: Path) -> None:
+    array = json.dumps([json.loads(line) for line in mooncake().splitlines()])
+    lines = mooncake().splitlines()
+    odd = "\n".join([lines[0], "{not json", "[1]", *lines[1:]])
+
+    assert planned(traffic(tmp_path, array), 4) == planned(traffic(tmp_path, "\ufeff \n" + mooncake()), 4)
+    facts = traffic_facts(study(traffic(tmp_path, odd)))
+    assert (facts["rows_usable"], facts["unusable"], facts["first_unusable_row"]) == (
+        4,
+        {"not_an_object": 2},
+        {"not_an_object": 2},
+    )
+
+
 @settings(deadline=None)
-@given(st.sampled_from([BURST, AZURE, mooncake(), ""]), st.text())
+@given(st.sampled_from([BURST, AZURE, ""]), st.text())
 def test_any_lines_are_arrivals_or_reasons(start: str, text: str) -> None:
-    _, rows = each_arrival((start + text).splitlines(keepends=True))
+    _, rows = each_table_arrival((start + text).splitlines(keepends=True))
 
     list(rows)
+
+
+odd = (
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.lists(st.integers(), max_size=2)
+)
+keys = st.sampled_from(["timestamp", "input_length", "output_length", "hash_ids"])
+
+
+@settings(deadline=None)
+@given(st.lists(odd | st.dictionaries(keys, odd)))
+def test_any_records_are_arrivals_or_reasons(values: list[Any]) -> None:
+    first = json.loads(mooncake().splitlines()[0])
+    found, rows = each_record_arrival([first, *values])
+
+    assert found == "mooncake"
+    assert len(list(rows)) == 1 + len(values)

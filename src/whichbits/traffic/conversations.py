@@ -7,7 +7,7 @@ TURN_LISTS = ("conversations", "conversation", "messages")
 
 _ROLES = ("from", "role")
 _TEXTS = ("value", "content")
-_ASKING = frozenset({"human", "user", "prompter"})
+ASKING = frozenset({"human", "user", "prompter"})
 ANSWERING = frozenset({"gpt", "assistant", "chatgpt", "bard", "bing", "claude", "model", "bot"})
 
 Unusable = Literal[
@@ -51,11 +51,11 @@ def all_exchanges(record: Any) -> list[Exchanged] | Unusable:
     if not isinstance(first, Exchanged):
         return first
     turns = turns_of(record) or []
-    asked = next(at for at, turn in enumerate(turns) if role_of(turn) in _ASKING)
+    asked = next(at for at, turn in enumerate(turns) if role_of(turn) in ASKING)
     exchanges = [first]
     for at in range(asked + 2, len(turns) - 1, 2):
         prompt, answer = text_of(turns[at]), text_of(turns[at + 1])
-        if role_of(turns[at]) not in _ASKING or role_of(turns[at + 1]) not in ANSWERING or not prompt or not answer:
+        if role_of(turns[at]) not in ASKING or role_of(turns[at + 1]) not in ANSWERING or not prompt or not answer:
             break
         exchanges.append(Exchanged(prompt, answer, first=False))
     return exchanges
@@ -68,7 +68,7 @@ def turns_of(record: Mapping[str, Any]) -> list[Any] | None:
 
 def _first_exchange(turns: list[Any]) -> Exchanged | Unusable:
     roles = [role_of(turn) for turn in turns]
-    asked = next((at for at, role in enumerate(roles) if role in _ASKING), None)
+    asked = next((at for at, role in enumerate(roles) if role in ASKING), None)
     if asked is None:
         return "no_question"
     prompt = text_of(turns[asked])

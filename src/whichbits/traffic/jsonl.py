@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from whichbits.errors import BadInput
 from whichbits.study.recorded_traffic import JsonlTraffic
 from whichbits.traffic.asked import Asked
-from whichbits.traffic.conversations import ANSWERING, role_of, text_of
+from whichbits.traffic.conversations import ANSWERING, ASKING, role_of, text_of
 from whichbits.traffic.facts import Counts, file_facts, needs_text, without_usable_row
 from whichbits.traffic.request import Message, PlannedRequest
 from whichbits.traffic.rows import Rows, find_rows
@@ -23,6 +23,9 @@ OUTPUTS = ("output_tokens", "max_tokens", "max_completion_tokens", "output_len",
 ANSWERS = ("completion", "answer", "response", "output")
 WRAPPED = ("body", "row")
 """What stands around a request in OpenAI's batch files, and around a record in dumps of Hugging Face's viewer."""
+
+_MOST_ID = 2**24
+"""No vocabulary is near it."""
 
 _WORDS = "words_where_ids_are_sent"
 
@@ -91,7 +94,7 @@ def _prompt(record: Mapping[str, Any]) -> tuple[tuple[int, ...], tuple[Message, 
 
 
 def _ids(value: Any) -> tuple[int, ...]:
-    whole = isinstance(value, list) and all(type(each) is int and each >= 0 for each in value)
+    whole = isinstance(value, list) and all(type(each) is int and 0 <= each < _MOST_ID for each in value)
     return tuple(value) if whole else ()
 
 
@@ -100,10 +103,15 @@ def _messages(turns: Sequence[Any]) -> tuple[tuple[Message, ...], str]:
     read = [(role_of(turn), text_of(turn)) for turn in turns]
     if not all(role and text for role, text in read):
         return (), ""
-    messages = tuple(Message(role or "", text) for role, text in read)
-    if messages and messages[-1].role in ANSWERING:
+    messages = tuple(Message(_served_role(role or ""), text) for role, text in read)
+    if messages and messages[-1].role == "assistant":
         return messages[:-1], messages[-1].content
     return messages, ""
+
+
+def _served_role(role: str) -> str:
+    """Return a data set's name of a role as servers know it."""
+    return "user" if role in ASKING else "assistant" if role in ANSWERING else role
 
 
 def _output_tokens(record: Mapping[str, Any], answer: str, traffic: JsonlTraffic, tokens: Tokens) -> int | None:

@@ -1,18 +1,24 @@
 """A trace kept in columns: millions of requests, in order of time, without those that a study finds too long."""
 
 from array import array
+from codecs import BOM_UTF8
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from whichbits.traffic.draws import Floats, Integers
 from whichbits.traffic.facts import Counts, file_facts, without_usable_row
-from whichbits.traffic.traces import Arrival, TraceFormat, each_arrival
+from whichbits.traffic.rows import each_row
+from whichbits.traffic.traces import Arrival, TraceFormat, each_record_arrival, each_table_arrival
 from whichbits.traffic.version import FileVersion, unreadable, version_of
 
 Limits = tuple[int | None, int | None]
+_LOOKED_AT = 1024
 
 
 @dataclass(frozen=True)
@@ -64,8 +70,7 @@ def _kept(version: FileVersion, limits: Limits) -> KeptTrace:
     counts = Counts()
     at_s, prompts, outputs, blocks = array("d"), array("q"), array("q"), list[tuple[int, ...]]()
     try:
-        with version.path.open(encoding="utf-8-sig", newline="") as file:
-            trace_format, rows = each_arrival(file)
+        with _arrivals(version.path) as (trace_format, rows):
             for number, read in enumerate(rows, 1):
                 reason = _too_long(read, limits) if isinstance(read, Arrival) else read
                 counts.count(number, reason)
@@ -82,6 +87,22 @@ def _kept(version: FileVersion, limits: Limits) -> KeptTrace:
     hashes = [blocks[row] for row in order.tolist()] if any(blocks) else []
     times, prompt_tokens, output_tokens = (np.array(column)[order] for column in (at_s, prompts, outputs))
     return KeptTrace(trace_format, times, prompt_tokens, output_tokens, hashes, counts)
+
+
+@contextmanager
+def _arrivals(path: Path) -> Iterator[tuple[TraceFormat | None, Iterator[Arrival | str]]]:
+    """Give the rows of a table, or of JSON if the file begins like it; lines that are none count as no objects."""
+    if _begins_like_json(path):
+        with path.open("rb") as file:
+            yield each_record_arrival(row.value for row in each_row(file))
+    else:
+        with path.open(encoding="utf-8-sig", newline="") as lines:
+            yield each_table_arrival(lines)
+
+
+def _begins_like_json(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(_LOOKED_AT).removeprefix(BOM_UTF8).lstrip().startswith((b"{", b"["))
 
 
 def trace_facts(path: str, limits: Limits = (None, None)) -> dict[str, Any]:

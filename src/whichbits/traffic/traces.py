@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
-import msgspec
-
 TraceFormat = Literal["burstgpt", "azure", "mooncake"]
 Unusable = Literal["unreadable_time", "unreadable_tokens", "no_prompt_tokens", "no_output_tokens"]
 
-NotJson = Literal["not_json", "unreadable_row"]
+NotRead = Literal["not_an_object", "unreadable_row"]
 
 _COUNT = re.compile(r"\d{1,12}(?:\.0*)?")
 
@@ -100,34 +98,39 @@ def read_trace_records(records: list[Any]) -> Trace | None:
     return _read(_MOONCAKE, objects)
 
 
-def each_arrival(lines: Iterable[str]) -> tuple[TraceFormat | None, Iterator[Arrival | Unusable | NotJson]]:
-    """Return which trace ``lines`` are of, and its rows one after the other; None and no rows if it is unknown.
-
-    A table by its header, else an object a line by the keys of the first.
-    """
-    waiting = iter(lines)
-    first = next((line for line in waiting if line.strip()), "")
-    rest = itertools.chain([first], waiting)
-    if first.lstrip().startswith("{"):
-        record = _object(first)
-        columns = _columns_of(record) if isinstance(record, Mapping) else None
-        return (columns.format, _each_record(columns, rest)) if columns is not None else (None, iter(()))
-    rows = csv.reader(rest)
-    header = [name.strip().lower() for name in next(rows, [])]
+def each_table_arrival(lines: Iterable[str]) -> tuple[TraceFormat | None, Iterator[Arrival | Unusable | NotRead]]:
+    """Return which trace the table in ``lines`` is of, and its rows one after the other; None and none if unknown."""
+    rows = csv.reader(iter(lines))
+    try:
+        header = [name.strip().lower() for name in next((row for row in rows if row), [])]
+    except csv.Error:
+        header = []
     columns = _columns_of(header)
-    return (columns.format, _each_row(columns, header, rows)) if columns is not None else (None, iter(()))
+    return (None, iter(())) if columns is None else (columns.format, _each_row(columns, header, rows))
 
 
-def _each_record(columns: _Columns, lines: Iterable[str]) -> Iterator[Arrival | Unusable | NotJson]:
-    for line in lines:
-        if line.strip():
-            record = _object(line)
-            yield "not_json" if record is None else _arrival(columns, record)
+def each_record_arrival(values: Iterable[Any]) -> tuple[TraceFormat | None, Iterator[Arrival | Unusable | NotRead]]:
+    """Return the same of ``values`` from JSON; the first object tells which trace it is."""
+    waiting = iter(values)
+    passed: list[Any] = []
+    for value in waiting:
+        passed.append(value)
+        if isinstance(value, Mapping):
+            columns = _columns_of(value)
+            if columns is not _MOONCAKE:
+                break
+            return columns.format, _each_record(columns, itertools.chain(passed, waiting))
+    return None, iter(())
+
+
+def _each_record(columns: _Columns, values: Iterable[Any]) -> Iterator[Arrival | Unusable | NotRead]:
+    for value in values:
+        yield _arrival(columns, value) if isinstance(value, Mapping) else "not_an_object"
 
 
 def _each_row(
     columns: _Columns, header: list[str], rows: Iterator[list[str]]
-) -> Iterator[Arrival | Unusable | NotJson]:
+) -> Iterator[Arrival | Unusable | NotRead]:
     while True:
         try:
             row = next(rows, None)
@@ -138,13 +141,6 @@ def _each_row(
             return
         if row:
             yield _arrival(columns, dict(zip(header, row, strict=False)))
-
-
-def _object(line: str) -> dict[str, Any] | None:
-    try:
-        return msgspec.json.decode(line, type=dict[str, Any])
-    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
-        return None
 
 
 def _columns_of(names: Iterable[str]) -> _Columns | None:
