@@ -38,6 +38,8 @@ from whichbits.report.rebuild import rebuild_reports
 from whichbits.serve.engine import engine
 from whichbits.study.arm import Arm
 from whichbits.study.model import Study
+from whichbits.traffic.facts import refuse_changed
+from whichbits.traffic.plan import traffic_facts
 
 Switch = Annotated[bool, Parameter(negative=())]
 
@@ -80,6 +82,7 @@ def run(
     if task.folder is not None and not task.visits:
         _say(f"Nothing is left to do: every cell of {task.folder} is done.")
         return _answer(task.folder, task.study, Ended(), json=json)
+    traffic_facts(task.study)  # files that cannot be read are known before weights are fetched
     with listener(plain_lines=plain or None) as listen:
         _prepare(tuple(task.arms.values()), listen)
         writer = _writer(task, output)
@@ -136,6 +139,7 @@ def origin_ns(manifest: Manifest) -> int:
 def _writer(task: Task, output: Path | None) -> RunWriter:
     if task.folder is not None:
         writer = RunWriter.reopen(task.folder)
+        refuse_changed(writer.manifest.traffic, traffic_facts(task.study))
         left = sum(len(visit.cells) for visit in task.visits)
         writer.note(f"resumed {_now()}" + ("" if task.study.searches else f" with {left} cells left"))
         return writer
@@ -161,6 +165,7 @@ def _manifest(study: Study) -> Manifest:
         origin_unix_ns=time.time_ns(),
         host=host_facts(),
         tools=tool_versions(),
+        traffic=traffic_facts(study),
         cells=() if study.searches else tuple(cell for visit in visits(study) for cell in visit.cells),
         search=SearchRecord() if study.searches else None,
     )

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 
 from whichbits.drive.target import Target
-from whichbits.drive.words import as_words
+from whichbits.drive.words import as_text, as_words
 from whichbits.study.request import RequestForm
-from whichbits.traffic.plan import PlannedRequest
+from whichbits.traffic.plan import Message, PlannedRequest
 
 
 class RequestBytes:
@@ -62,8 +62,10 @@ def body(model: str, form: RequestForm, planned: PlannedRequest) -> dict[str, An
 def _prompt(form: RequestForm, planned: PlannedRequest) -> dict[str, Any]:
     if form.prompt == "token_ids":
         return {"prompt": planned.prompt}
-    text = as_words(planned.prompt)
-    return {"messages": [{"role": "user", "content": text}]} if form.api == "chat" else {"prompt": text}
+    messages = planned.messages or (Message("user", as_words(planned.prompt)),)
+    if form.api == "chat":
+        return {"messages": [{"role": role, "content": content} for role, content in messages]}
+    return {"prompt": as_text(messages)}
 
 
 def headers(target: Target) -> dict[str, str]:

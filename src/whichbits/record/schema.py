@@ -186,5 +186,7 @@ class Manifest:
     cells: tuple[Cell, ...] = ()
     interrupted: bool = False
     notes: tuple[str, ...] = ()
+    traffic: dict[str, Any] = field(default_factory=dict)
+    """Of traffic that comes from a file or a run: which bytes these were, what was usable, how tokens are counted."""
     search: SearchRecord | None = None
     """Of a study whose cells are decided while it runs."""
