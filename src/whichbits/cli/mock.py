@@ -31,6 +31,7 @@ def mock(
         host: Address to listen at.
         port: Port to listen at; 0 takes one that is free. The address is printed on stdout once it listens.
         processes: Mocks, each a process with a port of its own from PORT on.
+        settings: How it answers.
         truth: Write what /truth tells into this file at the end.
     """
     if processes < 1 or not 0 <= port <= _LAST_PORT - processes:

@@ -78,7 +78,8 @@ def answer(form: Form) -> Answer:
     sends, tokens = _bundled(events, counts, form.events_per_send)
     _end(form, sends, tokens)
     early = role if form.role_chunk == "early" else b""
-    return Answer(early, tuple(sends), tuple(tokens), form.ending, whole=form.error_after is None and form.ending == "keep")
+    whole = form.error_after is None and form.ending == "keep"
+    return Answer(early, tuple(sends), tuple(tokens), form.ending, whole)
 
 
 def _end(form: Form, sends: list[bytes], tokens: list[tuple[int, ...]]) -> None:
@@ -180,7 +181,7 @@ def _whole(form: Form) -> Answer:
     return Answer(b"", (b"",) * silent + (page(200, body),), ((),) * silent + ((form.output_tokens,),), "keep")
 
 
-_REASONS = {200: b"OK", 400: b"Bad Request", 404: b"Not Found", 429: b"Too Many Requests", 500: b"Internal Server Error"}
+_REASONS = {200: b"OK", 400: b"Bad Request", 404: b"Not Found", 429: b"Too Many Requests", 503: b"Unavailable"}
 
 
 def page(status: int, body: bytes, kind: bytes = b"application/json", more: bytes = b"") -> bytes:

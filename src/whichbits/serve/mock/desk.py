@@ -6,7 +6,7 @@ from collections import Counter, deque
 from whichbits.serve.mock.answers import Answer, Api, Form, answer
 from whichbits.serve.mock.asked import Body, Wire
 from whichbits.serve.mock.cadence import CADENCES
-from whichbits.serve.mock.faults import Faults, faults_of
+from whichbits.serve.mock.faults import FaultKind, Faults, faults_of
 from whichbits.serve.mock.prefixes import Prefixes
 from whichbits.serve.mock.settings import MockSettings, UsageStyle
 from whichbits.serve.mock.speed import Speed
@@ -15,7 +15,7 @@ from whichbits.serve.mock.truth import Truth
 
 _STALL_NS = 3_600_000_000_000
 """An hour: longer than any client waits."""
-_STYLES = ("crlf", "comments", "no_space")
+_STYLES: tuple[FaultKind, ...] = ("crlf", "comments", "no_space")
 
 
 class Desk:

@@ -26,9 +26,7 @@ class Truth:
     def page(self) -> bytes:
         """Return everything as JSON."""
         requests = [_told(stream) for stream in self._streams]
-        return msgspec.json.encode(
-            {"clock": "CLOCK_MONOTONIC", "cpu_ns": time.process_time_ns(), "requests": requests}
-        )
+        return msgspec.json.encode({"clock": "CLOCK_MONOTONIC", "cpu_ns": time.process_time_ns(), "requests": requests})
 
 
 def _told(stream: Stream) -> dict[str, Any]:
