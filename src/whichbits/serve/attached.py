@@ -150,6 +150,16 @@ async def served_model(order: Order, control: ControlClient) -> str:
     )
 
 
+async def served_models(url: str, key: str | None) -> tuple[str, ...]:
+    """Return the names of the models that a running server has. Raises ServerNotReady if it does not answer."""
+    base = _base(url)
+    path = f"{base}/v1/models"
+    if (reason := await why_unhealthy(path, within_seconds=_PATIENCE_SECONDS, api_key=key)) is not None:
+        raise _absent(path, reason)
+    async with ControlClient(base, api_key=key) as control:
+        return await control.models()
+
+
 def api_key(target: ServersThatRun) -> str | None:
     """Return the key that the target's variable holds. Raises BadInput if it is to hold one and does not."""
     if target.api_key_variable is None:
