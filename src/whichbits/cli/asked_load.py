@@ -17,7 +17,7 @@ from whichbits.study.read import parse_study
 
 ARM = "server"
 _LOADS = "1,8,32"
-_FLAGS = "the flags of `whichbits load`"
+_FLAGS = "what these flags ask"
 _DRAWN = ("input_tokens", "output_tokens", "range_ratio", "prefix_tokens", "prefixes")
 
 

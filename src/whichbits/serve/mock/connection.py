@@ -4,6 +4,7 @@ import socket
 import struct
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Protocol
 
 from whichbits.serve.mock.answers import HEAD
@@ -16,6 +17,7 @@ from whichbits.serve.mock.stream import Stream
 _READ_BYTES = 262_144
 _COMPLETIONS = ("/v1/completions", "/v1/chat/completions")
 _RETRY = (429, 503)
+_WRITE_BYTES = 65_536
 _PIECES = 8
 _MS = 1_000_000
 _RESET_AT_CLOSE = struct.pack("ii", 1, 0)
@@ -52,6 +54,7 @@ class Connection:
         self._stream: Stream | None = None
         self._dribbles = False
         self._last = False
+        self._leaves = False
 
     def read(self) -> None:
         """Take what has arrived, and answer requests that are complete."""
@@ -84,10 +87,18 @@ class Connection:
             self._loop.watch_writes(self, True)
 
     def flush(self) -> None:
-        """Send what was held back."""
-        held, self._outbox = bytes(self._outbox), bytearray()
+        """Send as much as the kernel takes of what was held back."""
+        try:
+            while self._outbox:
+                del self._outbox[: self._send(bytes(self._outbox[:_WRITE_BYTES]))]
+        except BlockingIOError:
+            return
+        except OSError:
+            self.close()
+            return
         self._loop.watch_writes(self, False)
-        self.write(held)
+        if self._leaves:
+            self.close()
 
     def answered(self, stream: Stream) -> None:
         """Close if the answer was to be cut there; else go on with the next request."""
@@ -95,7 +106,7 @@ class Connection:
         if stream.answer.ending == "reset":
             self.wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_AT_CLOSE)
         if stream.answer.ending != "keep" or self._last:
-            self.close()
+            self._leave()
         elif self._inbox:
             self._serve()
 
@@ -109,21 +120,27 @@ class Connection:
         if self._stream is not None:
             self._desk.left(self._stream)
 
+    def _leave(self) -> None:
+        """Close as soon as everything is sent."""
+        self._leaves = True
+        if not self._outbox and not self._dribbles:
+            self.close()
+
     def _serve(self) -> None:
         """Answer the requests in the inbox; a stream lets the next one wait until it is over."""
-        while self._stream is None and not self._closed and (wire := self._next()) is not None:
+        while self._stream is None and not self._closed and not self._leaves and (wire := self._next()) is not None:
             del self._inbox[: wire.length]
             self._last = wire.headers.get("connection", "").lower() == "close"
             self._answer(wire)
             if self._last and self._stream is None:
-                self.close()
+                self._leave()
 
     def _next(self) -> Wire | None:
         try:
             return read_wire(self._inbox)
         except Refused as error:
             self.write(refusal(error))
-            self.close()
+            self._leave()
             return None
 
     def _answer(self, wire: Wire) -> None:
@@ -154,20 +171,25 @@ class Connection:
             self.write(head)
         else:
             self._dribbles = True
-            self._dribble(head, slow_ms * _MS // _PIECES, time.monotonic_ns())
+            self._dribble(_pieces(head), slow_ms * _MS // _PIECES, time.monotonic_ns())
 
-    def _dribble(self, head: bytes, pause_ns: int, now_ns: int) -> None:
-        """Send a piece of the head now and the rest later; the answer waits behind it."""
+    def _dribble(self, pieces: list[bytes], pause_ns: int, now_ns: int) -> None:
+        """Send a piece of the head now and the others later; the answer waits behind them."""
         if self._closed:
             return
-        size = len(head) // _PIECES + 1 if pause_ns else len(head)
-        self._dribbles = False
-        held, self._outbox = bytes(self._outbox), bytearray()
-        self.write(head[:size])
-        if len(head) > size:
-            self._outbox += held
-            self._dribbles = True
+        if pieces:
+            with suppress(OSError):  # who has left is noticed where its connection is read
+                self._send(pieces[0])
             due_ns = now_ns + pause_ns
-            self._loop.later(due_ns, lambda: self._dribble(head[size:], pause_ns, due_ns))
-        elif held:
-            self.write(held)
+            self._loop.later(due_ns, lambda: self._dribble(pieces[1:], pause_ns, due_ns))
+            return
+        self._dribbles = False
+        if self._outbox:
+            self._loop.watch_writes(self, True)
+        elif self._leaves:
+            self.close()
+
+
+def _pieces(head: bytes) -> list[bytes]:
+    size = len(head) // _PIECES + 1
+    return [head[start : start + size] for start in range(0, len(head), size)]

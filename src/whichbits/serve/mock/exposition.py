@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from whichbits.serve.mock.desk import Desk
 from whichbits.serve.mock.prefixes import BLOCK_TOKENS
 
-MARK = "whichbits_mock_info"
+MARK = "vllm:mock_info"
 _COUNTERS = ("prompt_tokens", "generation_tokens", "prefix_cache_queries", "prefix_cache_hits")
 
 
