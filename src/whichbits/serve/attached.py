@@ -13,6 +13,8 @@ from whichbits.serve.replica import Endpoint, Replica
 from whichbits.study.arm import ServersThatRun
 
 _PATIENCE_SECONDS = 10.0
+_ASKING_SECONDS = 1.0
+"""Whoever asks at a prompt would rather be told at once; a server that is slow to answer is waited for anyway."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,7 @@ async def served_models(url: str, key: str | None) -> tuple[str, ...]:
     """Return the names of the models that a running server has. Raises ServerNotReady if it does not answer."""
     base = _base(url)
     path = f"{base}/v1/models"
-    if (reason := await why_unhealthy(path, within_seconds=_PATIENCE_SECONDS, api_key=key)) is not None:
+    if (reason := await why_unhealthy(path, within_seconds=_ASKING_SECONDS, api_key=key)) is not None:
         raise _absent(path, reason)
     async with ControlClient(base, api_key=key) as control:
         return await control.models()

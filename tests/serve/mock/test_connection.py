@@ -12,17 +12,23 @@ class Loop:
     """Notes what a connection asks of its loop."""
 
     def __init__(self) -> None:
-        self.wanted = False
-        self.forgotten = False
+        self._wanted = False
+        self._forgotten = False
+
+    def wanted(self) -> bool:
+        return self._wanted
+
+    def forgotten(self) -> bool:
+        return self._forgotten
 
     def watch_writes(self, connection: Connection, wanted: bool) -> None:
-        self.wanted = wanted
+        self._wanted = wanted
 
     def later(self, at_ns: int, errand: Callable[[], None]) -> None:
         raise AssertionError
 
     def forget(self, connection: Connection) -> None:
-        self.forgotten = True
+        self._forgotten = True
 
 
 def connected() -> tuple[Connection, Loop, socket.socket]:
@@ -39,10 +45,10 @@ def test_what_a_slow_reader_does_not_take_is_kept_in_order() -> None:
     with reader:
         for data in sent:
             connection.write(data)
-        assert loop.wanted
+        assert loop.wanted()
 
         read = b""
-        while loop.wanted:
+        while loop.wanted():
             read += reader.recv(65_536)
             connection.flush()
         while len(read) < 4_000_000:
@@ -58,10 +64,10 @@ def test_a_connection_that_is_to_close_closes_behind_what_it_still_holds() -> No
         connection.write(b"x" * 2_000_000)
         reader.send(b"GET /health HTTP/1.1\r\nConnection: close\r\n\r\n")
         connection.read()
-        assert not loop.forgotten
+        assert not loop.forgotten()
 
         read = 0
-        while not loop.forgotten:
+        while not loop.forgotten():
             read += len(reader.recv(65_536))
             connection.flush()
         while data := reader.recv(65_536):
@@ -75,4 +81,4 @@ def test_a_reader_that_has_gone_closes_the_connection() -> None:
     reader.close()
     connection.write(b"x")
 
-    assert loop.forgotten
+    assert loop.forgotten()

@@ -75,20 +75,27 @@ async def _climb(ladder: Ladder, cadence: Cadence, seconds: float, drive: Drive,
         if rungs and ladder.clock() >= until_s:
             return Climb(cadence, tuple(rungs), "time")
         order = Order(cadence, streams, ladder.rung_seconds, ladder.processes)
-        tries = await _tries(order, drive, told)
+        tries = await _tries(order, drive, told, lambda: ladder.clock() >= until_s)
         rungs += tries
         if not tries[-1].holds:
-            return Climb(cadence, tuple(rungs), "client" if _against_client(tries) else "mock")
+            return Climb(cadence, tuple(rungs), _end_of(tries))
     return Climb(cadence, tuple(rungs), "streams")
 
 
-async def _tries(order: Order, drive: Drive, told: Told) -> list[Rung]:
+async def _tries(order: Order, drive: Drive, told: Told, is_over: Callable[[], bool]) -> list[Rung]:
     """Drive a rung, and again if it did not hold: what a machine does beside us for a moment is no limit of anybody."""
     tries: list[Rung] = []
-    while not tries or not (tries[-1].holds or _against_client(tries) or len(tries) >= _MOST_TRIES):
+    while not tries or not (tries[-1].holds or _against_client(tries) or len(tries) >= _MOST_TRIES or is_over()):
         tries.append(await drive(order))
         told(tries[-1])
     return tries
+
+
+def _end_of(tries: Sequence[Rung]) -> End:
+    """Return what ended a climb at a rung that did not hold, however often it was tried."""
+    if _against_client(tries):
+        return "client"
+    return "mock" if any(rung.judgement == "mock_late" for rung in tries) else "time"
 
 
 def _against_client(tries: Sequence[Rung]) -> bool:

@@ -43,6 +43,8 @@ def _sentence(climbs: Sequence[Climb], within: str, bound: float) -> str:
     found = limit(climbs, within)
     if found is None and any(climb.end == "mock" and not climb.limit(_WITHIN["coarse"][1]) for climb in climbs):
         return f"No limit within {bound:g} ms was found: the mock was late itself, since the machine is busy."
+    if found is None and any(climb.end == "time" for climb in climbs):
+        return f"No limit within {bound:g} ms was found: the time was over before a rung held."
     if found is None:
         fewest = min(rung.streams for climb in climbs for rung in climb.rungs)
         return f"Not even at {fewest} streams are 99 % of this client's times within {bound:g} ms on this machine."
