@@ -1,13 +1,17 @@
 """The shape of an answer: events, usage, roles, bundles, and the pages beside it."""
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.serve.mock.wire import mock, read_all, request
 from whichbits.serve.control import ControlClient
 from whichbits.serve.metric_names import recognise
+from whichbits.serve.mock.asked import Refused, read_body, read_wire
 
 USAGE: dict[str, Any] = {"stream_options": {"include_usage": True}}
 CONTINUOUS: dict[str, Any] = {"stream_options": {"include_usage": True, "continuous_usage_stats": True}}
@@ -185,3 +189,22 @@ def test_the_truth_can_be_emptied_and_is_bounded() -> None:
         served.ask("/truth", method="DELETE")
         assert served.truth() == []
         assert json.loads(served.ask("/truth").body)["clock"] == "CLOCK_MONOTONIC"
+
+
+def test_a_name_that_would_break_out_of_a_header_is_not_echoed() -> None:
+    with mock() as served:
+        reply = served.complete(user="a\r\nSet-Cookie: b")
+        (true,) = served.truth()
+
+    assert "Set-Cookie" not in reply.head
+    assert "X-Request-Id: 0" in reply.head
+    assert true.request_id == "a\r\nSet-Cookie: b"
+
+
+@given(st.binary(max_size=300) | st.from_regex(rb"POST /v1/completions HTTP/1.1\r\n.{0,80}\r\n\r\n.{0,80}"))
+def test_no_bytes_break_the_reading_of_requests(data: bytes) -> None:
+    with suppress(Refused):
+        wire = read_wire(data)
+        if wire is not None:
+            assert wire.length <= len(data)
+            read_body(wire.body)

@@ -29,25 +29,6 @@ def test_a_prompt_costs_time_by_its_tokens() -> None:
     assert true.due_ns[0] - (true.admitted_ns or 0) == 11 * MS
 
 
-def test_streams_of_a_spread_cadence_have_phases_of_their_own_and_those_of_steps_one() -> None:
-    phases = {}
-    for cadence in ("spread", "steps"):
-        with mock(cadence=cadence, itl_ms=10) as served:
-            served.together(4, tokens=4)
-            phases[cadence] = {true.due_ns[0] % (10 * MS) for true in served.truth()}
-
-    assert len(phases["spread"]) == 4
-    assert len(phases["steps"]) == 1
-
-
-def test_a_step_takes_longer_the_more_run() -> None:
-    with mock(cadence="steps", ttft_ms=60, itl_ms=4, itl_per_running_ms=3) as served:
-        served.together(3, tokens=5)
-        gaps = [np.diff(true.due_ns).tolist() for true in served.truth()]
-
-    assert gaps == [[(4 + 3 * 3) * MS] * 4] * 3  # all three had their slots before the first token
-
-
 def test_jitter_varies_each_gap_within_its_share_and_alike_for_a_seed() -> None:
     gaps = []
     for seed in (3, 3, 4):

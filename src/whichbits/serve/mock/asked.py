@@ -9,6 +9,7 @@ _HEAD_END = b"\r\n\r\n"
 LONGEST_HEAD = 65_536
 VOCABULARY = 32_000
 _DEFAULT_TOKENS = 16
+_MOST_TOKENS = 1_000_000
 
 
 class Refused(Exception):  # noqa: N818 - the HTTP word
@@ -52,7 +53,7 @@ def _body_length(headers: dict[str, str]) -> int:
     if "transfer-encoding" in headers:
         raise Refused(411, "send a Content-Length")
     length = headers.get("content-length", "0")
-    if not length.isdigit():
+    if not length.isdecimal():
         raise Refused(400, "the Content-Length is no number")
     return int(length)
 
@@ -118,6 +119,6 @@ def read_body(body: bytes) -> Body:
         raise Refused(400, str(error)) from error
     if asked.n != 1:
         raise Refused(400, "the mock gives one choice: n must be 1")
-    if asked.output_tokens < 1:
-        raise Refused(400, "max_tokens must be at least 1")
+    if not 1 <= asked.output_tokens <= _MOST_TOKENS:
+        raise Refused(400, f"max_tokens must be from 1 to {_MOST_TOKENS}")
     return asked

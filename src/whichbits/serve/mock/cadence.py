@@ -1,7 +1,7 @@
 """Which stream is due when: each at its own phase, or all at the instant at which a step ends."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sized
 from heapq import heappop, heappush, heapreplace
 from typing import Protocol
 
@@ -24,16 +24,18 @@ class Clockwork(Protocol):
         """Return the next deadline; None if nobody runs."""
         ...
 
-    def send_due(self, running: int) -> None:
-        """Send everything whose time has come; ``running`` requests hold slots."""
+    def send_due(self) -> None:
+        """Send everything whose time has come."""
         ...
 
 
 class Spread:
     """Each stream at its own phase: a heap of deadlines. A stream that is over is dropped when its turn comes."""
 
-    def __init__(self, speed: Speed, finished: Finished) -> None:
+    def __init__(self, speed: Speed, running: Sized, finished: Finished) -> None:
+        """``running`` are the requests that hold slots."""
         self._speed = speed
+        self._running = running
         self._finished = finished
         self._heap: list[tuple[int, int, Stream]] = []
 
@@ -43,14 +45,14 @@ class Spread:
     def next_ns(self) -> int | None:
         return self._heap[0][0] if self._heap else None
 
-    def send_due(self, running: int) -> None:
-        heap, clock, gap = self._heap, time.monotonic_ns, self._speed.next_ns
+    def send_due(self) -> None:
+        heap, clock, gap, running = self._heap, time.monotonic_ns, self._speed.next_ns, self._running
         while heap and heap[0][0] <= clock():
             due_ns, number, stream = heap[0]
             if stream.over:
                 heappop(heap)
             elif stream.tick(due_ns):
-                next_ns = due_ns + gap(running)
+                next_ns = due_ns + gap(len(running))
                 heapreplace(heap, (max(next_ns, stream.not_before_ns), number, stream))
             else:
                 heappop(heap)
@@ -60,8 +62,10 @@ class Spread:
 class Steps:
     """All at once, as an engine's step ends: a request whose prompt is done joins the next step."""
 
-    def __init__(self, speed: Speed, finished: Finished) -> None:
+    def __init__(self, speed: Speed, running: Sized, finished: Finished) -> None:
+        """``running`` are the requests that hold slots."""
         self._speed = speed
+        self._running = running
         self._finished = finished
         self._streams: list[Stream] = []
         self._end_ns = 0
@@ -75,20 +79,27 @@ class Steps:
     def next_ns(self) -> int | None:
         return self._end_ns if self._streams else None
 
-    def send_due(self, running: int) -> None:
+    def send_due(self) -> None:
         if not self._streams or time.monotonic_ns() < self._end_ns:
             return
         end_ns = self._end_ns
         present, self._streams = self._streams, []
-        ended = [stream for stream in present if stream.not_before_ns <= end_ns and self._is_last(stream, end_ns)]
-        # Who is admitted in place of the ended ones joins behind those who stay.
-        self._streams = [stream for stream in present if not stream.over and stream not in ended]
-        self._end_ns = end_ns + self._speed.next_ns(running)
+        staying, ended = self._step(present, end_ns)
+        # Sends may have closed connections, and so let others in meanwhile.
+        self._streams = staying + self._streams
         for stream in ended:
             self._finished(stream)
+        self._end_ns = end_ns + self._speed.next_ns(len(self._running))
 
-    def _is_last(self, stream: Stream, end_ns: int) -> bool:
-        return not stream.over and not stream.tick(end_ns)
+    def _step(self, present: Iterable[Stream], end_ns: int) -> tuple[list[Stream], list[Stream]]:
+        """Send a step's tokens; return the streams that go on and those that sent their last."""
+        staying: list[Stream] = []
+        ended: list[Stream] = []
+        for stream in present:
+            if not stream.over:
+                goes_on = stream.not_before_ns > end_ns or stream.tick(end_ns)
+                (staying if goes_on else ended).append(stream)
+        return staying, ended
 
 
-CADENCES: Mapping[Cadence, Callable[[Speed, Finished], Clockwork]] = {"spread": Spread, "steps": Steps}
+CADENCES: Mapping[Cadence, Callable[[Speed, Sized, Finished], Clockwork]] = {"spread": Spread, "steps": Steps}

@@ -165,7 +165,7 @@ class Connection:
 
     def _open(self, stream: Stream, faults: Faults) -> None:
         """Send the head at once, as engines do before the first token; in pieces if so ordered."""
-        head = HEAD % (stream.request_id or str(stream.number)).encode() + stream.answer.early
+        head = HEAD % _header_text(stream).encode() + stream.answer.early
         slow_ms = faults.get("slow_headers")
         if slow_ms is None:
             self.write(head)
@@ -188,6 +188,12 @@ class Connection:
             self._loop.watch_writes(self, True)
         elif self._leaves:
             self.close()
+
+
+def _header_text(stream: Stream) -> str:
+    """Return the request's name if a header can hold it, else its number."""
+    name = stream.request_id
+    return name if name and name.isascii() and name.isprintable() else str(stream.number)
 
 
 def _pieces(head: bytes) -> list[bytes]:

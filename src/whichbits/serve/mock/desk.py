@@ -31,7 +31,7 @@ class Desk:
         self._numbers = 0
         self._faults = settings.ordered_faults
         self._speed = Speed(settings)
-        self.clockwork = CADENCES[settings.cadence](self._speed, self._finished)
+        self.clockwork = CADENCES[settings.cadence](self._speed, self.running, self._finished)
 
     def number(self) -> tuple[int, Faults]:
         """Return the number of a request that has just arrived, and what is to go wrong with it."""

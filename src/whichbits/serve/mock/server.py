@@ -69,7 +69,7 @@ class MockServer:
                 each.close()
 
     def _turn(self) -> None:
-        desk, clockwork = self._desk, self._desk.clockwork
+        clockwork = self._desk.clockwork
         # An epoll that has events is itself readable, and select, unlike epoll, sleeps by the microsecond.
         polled = [self._epoll.fileno()]
         while not self._stopped:
@@ -77,7 +77,7 @@ class MockServer:
             if ready:
                 for descriptor, events in self._epoll.poll(0):
                     self._take(descriptor, events)
-            clockwork.send_due(len(desk.running))
+            clockwork.send_due()
             if self._errands:
                 self._run_errands()
 
