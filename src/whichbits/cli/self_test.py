@@ -7,8 +7,8 @@ import msgspec
 import uvloop
 from rich.console import Console
 
-from whichbits.conduct.self_test.drive import drive_rung
-from whichbits.conduct.self_test.ladder import SECONDS, Ladder, climb
+from whichbits.conduct.self_test.drive import allow_files, drive_rung
+from whichbits.conduct.self_test.ladder import MOST_STREAMS, SECONDS, Ladder, climb
 from whichbits.conduct.self_test.result import as_object, verdicts_right
 from whichbits.errors import BadInput, ClientLimited
 from whichbits.report.self_test import print_heading, print_result, print_rung
@@ -28,7 +28,11 @@ def run_self_test(seconds: float | None, *, json: bool) -> int:
         )
     console = Console(stderr=json)
     cores = len(os.sched_getaffinity(0))
-    ladder = Ladder(seconds or SECONDS, processes=min(max(1, cores // _CORES_PER_MOCK), _MOST_MOCKS))
+    ladder = Ladder(
+        seconds or SECONDS,
+        most_streams=min(MOST_STREAMS, allow_files()),
+        processes=min(max(1, cores // _CORES_PER_MOCK), _MOST_MOCKS),
+    )
     print_heading(console)
     climbs = uvloop.run(climb(ladder, drive_rung, lambda rung: print_rung(rung, console)))
     print_result(climbs, console)

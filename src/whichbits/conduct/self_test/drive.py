@@ -22,6 +22,7 @@ from whichbits.traffic.plan import PlannedRequest
 ITL_MS = 20.0
 """The cadence of a token that is read as fast as people can: 50 a second."""
 _FEWEST_TOKENS = 8
+_OTHER_FILES = 256
 _TTFT_MS, _TTFT_MS_PER_STREAM = 200.0, 0.25
 """Long enough for all requests of a rung to have left before the first token comes."""
 
@@ -38,7 +39,7 @@ class Order:
 
 async def drive_rung(order: Order) -> Rung:
     """Drive a rung and compare. Raises ServerNotReady if a mock does not start or answer."""
-    _allow_files()
+    allow_files()
     ttft_ms = _TTFT_MS + _TTFT_MS_PER_STREAM * order.streams
     settings = MockSettings(itl_ms=ITL_MS, ttft_ms=ttft_ms, cadence=order.cadence)
     tokens = max(_FEWEST_TOKENS, round(order.seconds * 1000 / ITL_MS))
@@ -86,8 +87,10 @@ def _rate(truth: Mapping[int, TrueRequest]) -> float:
     return sum(len(times) for times in sent) * 1e9 / span_ns if span_ns else 0.0
 
 
-def _allow_files() -> None:
-    """Lift this process's limit of open files to what it may have; mocks inherit it."""
+def allow_files() -> int:
+    """Lift this process's limit of open files to what it may have, and return the streams that leaves room for."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(OSError, ValueError):
-        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        soft = hard
+    return soft - _OTHER_FILES
