@@ -6,10 +6,11 @@ from rich.text import Text
 
 from whichbits.analyze.summary import CellSummary, Summary
 from whichbits.record.schema import Cell, Manifest
-from whichbits.report.important import most_important
+from whichbits.report.important import in_short, most_important
 from whichbits.report.wording import VERDICTS, failures, load_text, number, plain
 
 _MOST_FINDINGS = 5
+_FINDING_LENGTH = 142
 _COLUMNS = (
     ("load", "", "left"),
     ("req", "", "right"),
@@ -41,12 +42,15 @@ def print_load(summary: Summary, manifest: Manifest, console: Console, folder: s
     for finding, more in most_important(summary.findings, _MOST_FINDINGS):
         if not finding.code.startswith("client_"):
             also = f" ({more} more like it)" if more else ""
-            console.print(Text(f"- {plain(finding.text)}{also}  [{finding.code}]"), highlight=False)
+            console.print(
+                Text(f"- {in_short(plain(finding.text), _FINDING_LENGTH)}{also}  [{finding.code}]"), highlight=False
+            )
 
 
 def _title(manifest: Manifest) -> str:
     urls = ", ".join(replica.url for arm in manifest.arms.values() for replica in arm.replicas)
-    models = {str(arm["served_model_name"] or arm["model"]) for arm in manifest.study.get("arms", {}).values()}
+    asked = manifest.study.get("arms", {}).values()
+    models = {str(arm.get("served_model_name") or arm.get("model") or "a model") for arm in asked}
     return plain(f"{', '.join(sorted(models))} at {urls or 'a server that did not come'}")
 
 
