@@ -34,7 +34,8 @@ from whichbits.record.writer import RunWriter
 from whichbits.report.error import print_error
 from whichbits.report.live import listener
 from whichbits.report.plan import show_plan
-from whichbits.report.rebuild import rebuild_reports
+from whichbits.report.rebuild import Show, rebuild_reports
+from whichbits.report.terminal import print_summary
 from whichbits.serve.engine import engine
 from whichbits.study.arm import Arm
 from whichbits.study.model import Study
@@ -82,6 +83,11 @@ def run(
     if task.folder is not None and not task.visits:
         _say(f"Nothing is left to do: every cell of {task.folder} is done.")
         return _answer(task.folder, task.study, Ended(), json=json)
+    return carry_out(task, output, json=json, plain=plain)
+
+
+def carry_out(task: Task, output: Path | None, *, json: bool, plain: bool, show: Show = print_summary) -> int:
+    """Serve and drive what is left of a task, write its report, ``show`` the answer, and return the exit code."""
     traffic_facts(task.study)  # files that cannot be read are known before weights are fetched
     with listener(plain_lines=plain or None) as listen:
         _prepare(tuple(task.arms.values()), listen)
@@ -91,7 +97,7 @@ def run(
             with Crew(task.study.client.workers) as crew:
                 stage = Stage(task.study, writer, listen, stop, origin_ns(writer.manifest), crew)
                 ended = uvloop.run(_conduct(stage, task.visits))
-            return _answer(writer.folder, task.study, ended, json=json)
+            return _answer(writer.folder, task.study, ended, json=json, show=show)
 
 
 @dataclass(frozen=True)
@@ -116,9 +122,9 @@ async def _conduct(stage: Stage, left: Sequence[Visit]) -> Ended:
         return Ended(error=error)
 
 
-def _answer(folder: Path, study: Study, ended: Ended, *, json: bool) -> int:
+def _answer(folder: Path, study: Study, ended: Ended, *, json: bool, show: Show = print_summary) -> int:
     """Write the report, print the answer and then what went wrong, and return the exit code."""
-    summary = rebuild_reports(folder, json_to_stdout=json)
+    summary = rebuild_reports(folder, json_to_stdout=json, show=show)
     if ended.error is not None:
         raise ended.error
     for failure in ended.failures:

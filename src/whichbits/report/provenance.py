@@ -97,17 +97,17 @@ def commands(manifest: Manifest) -> tuple[Command, ...]:
 
 def study_yaml(manifest: Manifest) -> str:
     """Return the study as it was resolved, as a study file: arms are complete, and what is not set is not written."""
-    written = _set_only({name: value for name, value in manifest.study.items() if name != "every_arm"})
+    written = set_only({name: value for name, value in manifest.study.items() if name != "every_arm"})
     return yaml.safe_dump(written, sort_keys=False, allow_unicode=True, width=100)
 
 
-def _set_only(value: Any) -> Any:
+def set_only(value: Any) -> Any:
     """Leave out what says nothing, at every depth: null is every optional key's default, and so is an empty mapping."""
     if isinstance(value, list):
-        return [_set_only(each) for each in value]
+        return [set_only(each) for each in value]
     if not isinstance(value, dict):
         return value
-    return {name: _set_only(each) for name, each in value.items() if each is not None and each != {}}
+    return {name: set_only(each) for name, each in value.items() if each is not None and each != {}}
 
 
 def flat(values: dict[str, Any]) -> dict[str, str]:

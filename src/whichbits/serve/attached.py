@@ -14,6 +14,8 @@ from whichbits.serve.way import way_facts, way_to
 from whichbits.study.arm import ServersThatRun
 
 _PATIENCE_SECONDS = 10.0
+_ASKING_SECONDS = 1.0
+"""Whoever asks at a prompt would rather be told at once; a server that is slow to answer is waited for anyway."""
 
 
 @dataclass(frozen=True)
@@ -157,6 +159,16 @@ async def served_model(order: Order, control: ControlClient) -> str:
         why="requests must name one, and neither the arm's model nor its served_model_name is among them",
         fix="set the arm's served_model_name",
     )
+
+
+async def served_models(url: str, key: str | None) -> tuple[str, ...]:
+    """Return the names of the models that a running server has. Raises ServerNotReady if it does not answer."""
+    base = _base(url)
+    path = f"{base}/v1/models"
+    if (reason := await why_unhealthy(path, within_seconds=_ASKING_SECONDS, api_key=key)) is not None:
+        raise _absent(path, reason)
+    async with ControlClient(base, api_key=key) as control:
+        return await control.models()
 
 
 def api_key(target: ServersThatRun) -> str | None:

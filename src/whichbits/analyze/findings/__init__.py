@@ -17,6 +17,7 @@ from whichbits.analyze.findings.measurement import (
     peak_above_cap,
     short_outputs,
 )
+from whichbits.analyze.findings.mocks import mocked
 from whichbits.analyze.findings.observed import Check, Observed
 from whichbits.analyze.findings.pace import computed_prompts, loaded_not_read
 from whichbits.analyze.findings.phases import (
@@ -48,6 +49,7 @@ __all__ = ["CHECKS", "Check", "Observed", "findings"]
 
 CHECKS: tuple[Check, ...] = (
     # The most important first: what touches every number, then the crossings and their causes.
+    mocked,
     unfinished,
     failures,
     unbalanced_books,
