@@ -1,0 +1,1 @@
+"""Clients under test, each a program of its own."""
