@@ -1,33 +1,36 @@
-"""Whether the client's memory stays flat: a long cell against a paced server, its processes weighed every few seconds.
+"""Whether the client's memory stays flat: a long cell against a mock, the client's processes weighed every second.
 
-What a cell takes for its plan and its connections it takes at once; what grows with its length is told as bytes a
-chunk, for the lead and for the workers. At 12 bytes a chunk an hour at 20,000 tokens/s would be 0.9 GB.
+What a cell takes for its plan and its connections it takes at once, and its bounded samples fill up within a minute or
+so; what grows with its length is told as bytes a chunk, over the last two thirds. At 12 bytes a chunk an hour at 20,000
+tokens/s would be 0.9 GB.
 
-    python benchmarks/client_memory.py --streams 200 --rate 50 --seconds 40 --workers 2
+    python benchmarks/client_memory.py --streams 400 --rate 50 --seconds 300 --workers 1
 """
 
 import argparse
 import asyncio
-import multiprocessing
 import tempfile
 import time
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import psutil
 import uvloop
-from client_cost import serve
+from paced import paced
 
 from whichbits.drive.cell import CellCapture, drive_cell
 from whichbits.drive.crew.crew import Crew
 from whichbits.drive.target import Target
+from whichbits.serve.mock.settings import MockSettings
 from whichbits.study.model import Limits, Load
 from whichbits.traffic.plan import PlannedRequest
 
 TOKENS = 100
 INTERVAL_SECONDS = 1.0
+_SHOWN = 11
 
 
 class Scales:
@@ -60,28 +63,23 @@ async def weighed(driving: Coroutine[Any, Any, CellCapture], crew: Crew, scales:
 
 
 def measure(streams: int, rate: float, seconds: float, workers: int) -> None:
-    ours, theirs = multiprocessing.Pipe()
-    server = multiprocessing.get_context("spawn").Process(target=serve, args=(round(1e9 / rate), True, theirs))
-    server.start()
-    target, scales = Target("127.0.0.1", ours.recv(), "paced"), Scales()
     planned = [PlannedRequest(n, (n, 1, 2), TOKENS, None) for n in range(round(streams * seconds * rate / TOKENS))]
-    load, origin_ns = Load(concurrency=streams), time.monotonic_ns()
-    with tempfile.TemporaryDirectory() as folder, Crew(workers) as crew:
+    scales = Scales()
+    settings = MockSettings(itl_ms=1000 / rate, truth_requests=0)
+    with paced(settings) as mock, tempfile.TemporaryDirectory() as folder, Crew(workers) as crew:
+        where = urlsplit(mock.url)
         cell = drive_cell(
-            [target],
+            [Target(where.hostname or "", where.port or 0, mock.model)],
             planned,
-            load,
+            Load(concurrency=streams),
             Limits(),
-            origin_ns,
+            time.monotonic_ns(),
             crew=crew,
             progress=scales.told,
             records=lambda number: Path(folder) / f"{number}.arrows",
         )
         capture = uvloop.run(weighed(cell, crew, scales))
         size = sum(part.stat().st_size for part in capture.parts)
-    ours.send("stop")
-    ours.recv()
-    server.join()
     report(capture, scales, size)
 
 
@@ -91,17 +89,17 @@ def report(capture: CellCapture, scales: Scales, size: int) -> None:
     for who, weights in (("lead", scales.lead), ("workers", scales.workers)):
         later = np.array(weights[len(weights) // 3 :])
         slope = np.polyfit(later[:, 0], later[:, 1], 1)[0]
-        first, last = later[[0, -1], 1] / 2**20
-        print(f"  {who:8} {first:.1f} MiB, at the end {last:.1f} MiB: {slope:.2f} B a chunk")
+        every = [f"{weights[place][1] / 2**20:.1f}" for place in np.linspace(0, len(weights) - 1, _SHOWN, dtype=int)]
+        print(f"  {who:8} MiB over time: {' '.join(every)}; in the last two thirds {slope:.2f} B a chunk")
     print(f"  on disk  {size / tokens:.1f} B a chunk")
     print(f"  check    {capture.health}")
 
 
 if __name__ == "__main__":
     flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    flags.add_argument("--streams", type=int, default=200)
+    flags.add_argument("--streams", type=int, default=400)
     flags.add_argument("--rate", type=float, default=50.0, help="tokens a second and stream")
-    flags.add_argument("--seconds", type=float, default=40.0)
-    flags.add_argument("--workers", type=int, default=2)
+    flags.add_argument("--seconds", type=float, default=300.0)
+    flags.add_argument("--workers", type=int, default=1)
     given = flags.parse_args()
     measure(given.streams, given.rate, given.seconds, given.workers)

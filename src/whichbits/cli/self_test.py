@@ -2,6 +2,7 @@
 
 import os
 import sys
+from functools import partial
 
 import msgspec
 import uvloop
@@ -10,6 +11,7 @@ from rich.console import Console
 from whichbits.conduct.self_test.drive import allow_files, drive_rung
 from whichbits.conduct.self_test.ladder import MOST_STREAMS, SECONDS, Ladder, climb
 from whichbits.conduct.self_test.result import as_object, verdicts_right
+from whichbits.drive.crew.crew import Crew
 from whichbits.errors import BadInput, ClientLimited
 from whichbits.report.self_test import print_heading, print_result, print_rung
 
@@ -34,7 +36,9 @@ def run_self_test(seconds: float | None, *, json: bool) -> int:
         processes=min(max(1, cores // _CORES_PER_MOCK), _MOST_MOCKS),
     )
     print_heading(console)
-    climbs = uvloop.run(climb(ladder, drive_rung, lambda rung: print_rung(rung, console)))
+    with Crew() as crew:
+        drive = partial(drive_rung, crew=crew)
+        climbs = uvloop.run(climb(ladder, drive, lambda rung: print_rung(rung, console)))
     print_result(climbs, console)
     if json:
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(as_object(climbs)), indent=2) + b"\n")

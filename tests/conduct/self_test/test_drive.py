@@ -3,12 +3,14 @@
 import pytest
 
 from whichbits.conduct.self_test.drive import Order, drive_rung
+from whichbits.drive.crew.crew import Crew
 from whichbits.serve.mock.settings import Cadence
 
 
 @pytest.mark.parametrize("cadence", ["spread", "steps"])
 async def test_a_rung_has_the_truth_of_every_token(cadence: Cadence) -> None:
-    rung = await drive_rung(Order(cadence, streams=6, seconds=0.2, processes=2))
+    with Crew(2) as crew:
+        rung = await drive_rung(Order(cadence, streams=6, seconds=0.2, processes=2), crew)
 
     assert rung.failed == 0
     assert rung.errors is not None

@@ -11,6 +11,7 @@ import msgspec
 from whichbits.conduct.self_test.compare import errors, lateness_ms
 from whichbits.conduct.self_test.rung import Rung
 from whichbits.drive.cell import CellCapture, drive_cell
+from whichbits.drive.crew.crew import Crew
 from whichbits.drive.target import Target
 from whichbits.serve.control import ControlClient
 from whichbits.serve.mock.fleet import mocks
@@ -23,8 +24,8 @@ ITL_MS = 20.0
 """The cadence of a token that is read as fast as people can: 50 a second."""
 _FEWEST_TOKENS = 8
 _OTHER_FILES = 256
-_TTFT_MS, _TTFT_MS_PER_STREAM = 200.0, 0.25
-"""Long enough for all requests of a rung to have left before the first token comes."""
+_TTFT_MS, _TTFT_MS_PER_STREAM = 200.0, 0.75
+"""So long that the burst in which all requests leave is over by then, and small beside it: a rung is about tokens."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Order:
     processes: int = 1
 
 
-async def drive_rung(order: Order) -> Rung:
+async def drive_rung(order: Order, crew: Crew) -> Rung:
     """Drive a rung and compare. Raises ServerNotReady if a mock does not start or answer."""
     allow_files()
     ttft_ms = _TTFT_MS + _TTFT_MS_PER_STREAM * order.streams
@@ -46,7 +47,7 @@ async def drive_rung(order: Order) -> Rung:
     planned = [PlannedRequest(index, (index, 1, 2), tokens, None) for index in range(order.streams)]
     with mocks([0] * order.processes, settings) as urls:
         targets = [_target(url) for url in urls]
-        capture = await drive_cell(targets, planned, Load(concurrency=order.streams), Limits(), 0)
+        capture = await drive_cell(targets, planned, Load(concurrency=order.streams), Limits(), 0, crew=crew)
         truth = {request.prompt_head[0]: request for url in urls for request in await _truth(url)}
     return _rung(order, capture, truth)
 
@@ -63,19 +64,25 @@ async def _truth(url: str) -> Sequence[TrueRequest]:
 
 def _rung(order: Order, capture: CellCapture, truth: Mapping[int, TrueRequest]) -> Rung:
     failed = sum(not record.succeeded for record in capture.records)
-    tokens = sum(len(request.sent_ns) for request in truth.values())
-    cpu_share, seconds = capture.health.cpu_share, (capture.finished_ns - capture.started_ns) / 1e9
     return Rung(
         cadence=order.cadence,
         streams=order.streams,
         tokens_per_s=_rate(truth),
         errors=None if failed else errors(capture.records, truth),
-        cpu_us_per_token=None if cpu_share is None or not tokens else cpu_share * seconds * 1e6 / tokens,
+        cpu_us_per_token=_cpu_us(capture, sum(len(request.sent_ns) for request in truth.values())),
         mock_lag_p99_ms=lateness_ms(truth.values()),
         verdict=capture.health.verdict,
         reasons=capture.health.reasons,
         failed=failed,
     )
+
+
+def _cpu_us(capture: CellCapture, tokens: int) -> float | None:
+    """Return the CPU time of a token, as if every worker had used as much as the busiest."""
+    share, workers = capture.health.cpu_share, capture.health.workers
+    if share is None or workers is None or not tokens:
+        return None
+    return share * workers * (capture.finished_ns - capture.started_ns) / 1e3 / tokens
 
 
 def _rate(truth: Mapping[int, TrueRequest]) -> float:
