@@ -113,6 +113,15 @@ def test_with_kernel_stamps_what_counts_is_gaps_that_merged(merged: int, verdict
     assert health.merged_gap_share == merged / 1000
 
 
+@pytest.mark.parametrize(("merged", "verdict"), [(100, "client_ok"), (106, "client_suspect")])
+def test_what_a_bundling_server_closed_is_not_held_against_a_late_client(merged: int, verdict: str) -> None:
+    """It sends in pairs: half of the gaps are closed in reads that are not late, so half of those in late ones."""
+    many = replace(tally(), gaps=1000, gap_span_ns=1000 * GAP_MS * MS)
+    bundled = part(gaps=1000, late_gaps=200, merged_gaps=merged, bundled_gaps=400)
+
+    assert check(Observations(open_loop=True, parts=(bundled,), tally=many)).verdict == verdict
+
+
 def test_with_kernel_stamps_late_reads_and_a_busy_core_are_only_told() -> None:
     """The stamps are right all the same; that little more fits is worth a word."""
     health = check(seen(read_lags_ns=(12 * MS,) * 10, loop_lags_ns=(12 * MS,) * 10, cpu_ns=95 * SECOND // 10))

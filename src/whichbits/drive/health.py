@@ -132,7 +132,7 @@ def _measure(seen: Observations) -> _Measures:
         cpu_share=max((share for part in parts if (share := _cpu_share(part)) is not None), default=None),
         short_gap_share=sum(part.short_gaps for part in parts) / gaps if gaps else None,
         mean_gap_ms=tally.gap_span_ns / tally.gaps / _MS if tally.gaps else None,
-        ttft_ms=median(tally.ttft_ns.values) / _MS if tally.ttft_ns.values else None,
+        ttft_ms=_server_ttft_ms(parts, tally),
         e2e_ms=tally.e2e_ns / tally.answered / _MS if tally.answered else None,
         late_connect_share=late / tally.sent if tally.sent else None,
         achieved_rate=_achieved_rate(tally) if seen.requested_rate is not None else None,
@@ -245,7 +245,24 @@ def _cpu_share(part: PartReport) -> float | None:
 
 
 def _merged_share(parts: Sequence[PartReport], tally: Tally) -> float | None:
-    return sum(part.merged_gaps for part in parts) / tally.gaps if tally.gaps else None
+    """Return the share of gaps that late reads closed, less those that a server which bundles had closed before."""
+    if not tally.gaps:
+        return None
+    gaps, late, merged, bundled = (
+        sum(counts)
+        for counts in zip(*((p.gaps, p.late_gaps, p.merged_gaps, p.bundled_gaps) for p in parts), strict=True)
+    )
+    in_time = gaps - late
+    by_server = late * bundled / in_time if in_time else 0.0
+    return max(0.0, merged - by_server) / tally.gaps
+
+
+def _server_ttft_ms(parts: Sequence[PartReport], tally: Tally) -> float | None:
+    """Return the median TTFT from the schedule less the median lag of sends, which is in it."""
+    if not tally.ttft_ns.values:
+        return None
+    lags_ns = [lag for part in parts for lag in part.send_lags_ns]
+    return max(0.0, median(tally.ttft_ns.values) - (median(lags_ns) if lags_ns else 0)) / _MS
 
 
 def _achieved_rate(tally: Tally) -> float | None:

@@ -57,8 +57,9 @@ class PartReport:
 
     The lists are what the self-check of the whole cell pools: ``send_lags_ns`` of every send (from the moment it could
     have left), ``loop_lags_ns`` of the worker's loop, ``read_lags_ns`` from the kernel's stamp of a read to its being
-    read. They are samples where a part is long, at most some ten thousand each. ``merged_gaps`` are those that a late
-    read may have closed, not those that the server bundled.
+    read. They are samples where a part is long, at most some ten thousand each. ``late_gaps`` end in a
+    late read; ``merged_gaps`` are those among them that it may have closed, and ``bundled_gaps`` were closed in a read
+    that was not late: by the server.
     """
 
     started_ns: int
@@ -73,3 +74,5 @@ class PartReport:
     merged_gaps: int
     late_connect_ns: dict[int, int]
     kernel_stamps: bool
+    late_gaps: int = 0
+    bundled_gaps: int = 0

@@ -30,8 +30,9 @@ class Answer:
 
     ``separate_gaps`` counts the gaps between content chunks that came in different HTTP chunks, and
     ``short_gaps`` those among them under a millisecond. Events inside one HTTP chunk were bundled by the
-    server; whether the client is late can only be seen in the others. ``merged_gaps`` counts those that a late read
-    may have closed: both chunks came in one read, which may have waited a millisecond and half a mean gap or longer.
+    server; whether the client is late can only be seen in the others. ``late_gaps`` counts those that end in a late read,
+    one that may have waited a millisecond and half a mean gap or longer; ``merged_gaps`` those among them whose chunks
+    came in one read, and ``bundled_gaps`` those whose chunks came in one read that was not late.
 
     ``text`` is what was generated, where the exchange asks for it; None if a part of it is no text. All choices of an
     answer are one timeline: with several, TTFT is that of the first of them, and gaps lie between their chunks.
@@ -51,7 +52,9 @@ class Answer:
     events: int = 0
     separate_gaps: int = 0
     short_gaps: int = 0
+    late_gaps: int = 0
     merged_gaps: int = 0
+    bundled_gaps: int = 0
 
     @property
     def ended(self) -> bool:
@@ -223,18 +226,23 @@ class _Reading:
         return self.answer
 
     def _note_gap(self) -> None:
-        chunk_ns = self.answer.chunk_ns
+        answer = self.answer
+        chunk_ns = answer.chunk_ns
         if chunk_ns and self.piece != self._last_piece:
-            self.answer.separate_gaps += 1
+            answer.separate_gaps += 1
             gap_ns = self.stamp_ns - chunk_ns[-1]
             if gap_ns < _MILLISECOND_NS:
-                self.answer.short_gaps += 1
-                self.answer.merged_gaps += gap_ns == 0 and self._may_have_merged(chunk_ns)
+                answer.short_gaps += 1
+            if self.waited_ns >= _MILLISECOND_NS and self._is_late(chunk_ns):
+                answer.late_gaps += 1
+                answer.merged_gaps += gap_ns == 0
+            elif gap_ns == 0:
+                answer.bundled_gaps += 1
         self._last_piece = self.piece
 
-    def _may_have_merged(self, chunk_ns: MutableSequence[int]) -> bool:
+    def _is_late(self, chunk_ns: MutableSequence[int]) -> bool:
         half_mean_gap_ns = (self.stamp_ns - chunk_ns[0]) // (2 * len(chunk_ns))
-        return self.waited_ns >= max(_MILLISECOND_NS, half_mean_gap_ns)
+        return self.waited_ns >= half_mean_gap_ns
 
 
 def _index(choice: Choice) -> int:

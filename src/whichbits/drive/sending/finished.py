@@ -20,14 +20,16 @@ class Finished:
         self._origin_ns = origin_ns
         self._over: deque[tuple[Exchange, Answer]] = deque()
         self._records: list[RequestRecord] = []
-        self.gaps = self.short_gaps = self.merged_gaps = 0
+        self.gaps = self.short_gaps = self.late_gaps = self.merged_gaps = self.bundled_gaps = 0
         self.late_connect_ns: dict[int, int] = {}
 
     def add(self, exchange: Exchange, answer: Answer) -> None:
         self._over.append((exchange, answer))
         self.gaps += answer.separate_gaps
         self.short_gaps += answer.short_gaps
+        self.late_gaps += answer.late_gaps
         self.merged_gaps += answer.merged_gaps
+        self.bundled_gaps += answer.bundled_gaps
         if exchange.connect_ns is not None:
             self.late_connect_ns[exchange.index] = exchange.connect_ns
         if len(self._over) > _MOST_WAITING:

@@ -169,6 +169,8 @@ def _report(loop: Loop, finished: Finished, stretch: _Stretch, origin_ns: int) -
         merged_gaps=finished.merged_gaps,
         late_connect_ns=finished.late_connect_ns,
         kernel_stamps=loop.intake.kernel_stamps,
+        late_gaps=finished.late_gaps,
+        bundled_gaps=finished.bundled_gaps,
     )
 
 
