@@ -14,7 +14,6 @@ import time
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 import psutil
@@ -67,9 +66,8 @@ def measure(streams: int, rate: float, seconds: float, workers: int) -> None:
     scales = Scales()
     settings = MockSettings(itl_ms=1000 / rate, truth_requests=0)
     with paced(settings) as mock, tempfile.TemporaryDirectory() as folder, Crew(workers) as crew:
-        where = urlsplit(mock.url)
         cell = drive_cell(
-            [Target(where.hostname or "", where.port or 0, mock.model)],
+            [Target(mock.host, mock.port, mock.model)],
             planned,
             Load(concurrency=streams),
             Limits(),

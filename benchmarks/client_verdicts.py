@@ -16,7 +16,6 @@ from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import numpy as np
 import uvloop
@@ -73,8 +72,7 @@ def judge(cell: VerdictCell, crews: Mapping[int, Crew]) -> Judged:
 
 
 def _drive(cell: VerdictCell, mock: Paced, crew: Crew) -> CellCapture:
-    where = urlsplit(mock.url)
-    target = Target(where.hostname or "", where.port or 0, mock.model)
+    target = Target(mock.host, mock.port, mock.model)
     pid = crew.take(cell.workers)[0].pid or os.getpid()
     driving = drive_cell([target], cell.planned(), cell.load, Limits(), 0, crew=crew)
     with ExitStack() as disturbances:

@@ -135,7 +135,9 @@ def limits(climbed: Mapping[str, Rungs]) -> None:
     print("|---|" + "---:|---:|" * len(BOUNDS_MS))
     for name, rungs in climbed.items():
         cells = [
-            f"{most(rungs, bound):,.0f} | {most(own, bound) / most(rungs, bound):.1f}" if most(rungs, bound) else "none |"
+            f"{most(rungs, bound):,.0f} | {most(own, bound) / most(rungs, bound):.1f}"
+            if most(rungs, bound)
+            else "none |"
             for bound in BOUNDS_MS
         ]
         print(f"| {name} | {' | '.join(cells)} |")

@@ -1,9 +1,10 @@
 """The paced server of the client benchmarks: a mock in a process of its own, and what it knows of every token."""
 
-import urllib.request
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from http.client import HTTPConnection
+from urllib.parse import urlsplit
 
 from whichbits.serve.mock.fleet import mocks
 from whichbits.serve.mock.settings import MODEL, MockSettings
@@ -19,6 +20,14 @@ class Paced:
     url: str
     model: str = MODEL
 
+    @property
+    def host(self) -> str:
+        return urlsplit(self.url).hostname or ""
+
+    @property
+    def port(self) -> int:
+        return urlsplit(self.url).port or 0
+
     def forget(self) -> None:
         """Empty the truth, between two cells."""
         self._ask("DELETE")
@@ -26,15 +35,10 @@ class Paced:
     def truth(self) -> Mapping[int, TrueRequest]:
         return {request.prompt_head[0]: request for request in read_truth(self._ask("GET")).requests}
 
-    def cpu_s(self) -> float:
-        """Return what the mock's process has used since its start."""
-        return read_truth(self._ask("GET")).cpu_ns / 1e9
-
     def _ask(self, method: str) -> bytes:
-        request = urllib.request.Request(f"{self.url}/truth", method=method)
-        with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as answer:
-            page: bytes = answer.read()
-            return page
+        with closing(HTTPConnection(self.host, self.port, timeout=_TIMEOUT_SECONDS)) as connection:
+            connection.request(method, "/truth")
+            return connection.getresponse().read()
 
 
 @contextmanager

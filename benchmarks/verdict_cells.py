@@ -74,7 +74,9 @@ def cells(count: int, seed: int) -> list[VerdictCell]:
     draws = random.Random(seed)
     kinds = [list(kind) for kind in (_plain(), _bundled(), _arriving(), _burned(), _stopped(), _crewed())]
     shares = (0.32, 0.12, 0.16, 0.16, 0.20, 0.04)
-    found = [cell for kind, share in zip(kinds, shares, strict=True) for cell in _some(kind, round(share * count), draws)]
+    found = [
+        cell for kind, share in zip(kinds, shares, strict=True) for cell in _some(kind, round(share * count), draws)
+    ]
     draws.shuffle(found)
     return found
 

@@ -3,11 +3,13 @@
 import httpx
 from orders import Order, Reading, Result, Seen, at_offsets, body, serve, timed
 
+_PATIENCE = httpx.Timeout(3600.0)
+
 
 def carry_out(order: Order) -> Result:
     async def measure() -> list[Seen]:
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
-        async with httpx.AsyncClient(limits=limits, timeout=None) as client:
+        async with httpx.AsyncClient(limits=limits, timeout=_PATIENCE) as client:
 
             async def ask(index: int) -> Seen | None:
                 reading = Reading(index)

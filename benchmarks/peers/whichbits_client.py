@@ -1,6 +1,7 @@
 """whichbits' client as in a run: a crew of one worker process, and the process that leads it; both are charged."""
 
 import time
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -45,7 +46,7 @@ def _load(order: Order) -> Load:
 
 def _seen(record: RequestRecord) -> Seen:
     times = record.chunk_ns
-    gaps = [(after - before) / _NS for before, after in zip(times, times[1:], strict=False)]
+    gaps = [(after - before) / _NS for before, after in pairwise(times)]
     return Seen(record.index, (times[0] - (record.sent_ns or 0)) / _NS, gaps)
 
 

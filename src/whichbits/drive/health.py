@@ -31,7 +31,7 @@ TIMER_FLOOR_MS = 2.0
 LATE_READ_SHARE = 0.5
 """A read half a gap late at p99: gaps vary, so by then the next chunk is at times there first. Worth a word."""
 SUSPECT_MERGED_SHARE = 0.005
-"""Each gap that a late read closed makes its neighbour too long: so one false gap in a hundred, and p99 of ITL is one."""
+"""A gap that a late read closed makes its neighbour too long: so one gap in a hundred is false, and p99 is it."""
 LIMITED_MERGED_SHARE = 0.025
 """One false gap in twenty: p95 is one, too, and no tail can be trusted."""
 SUSPECT_CPU_SHARE = 0.7
@@ -141,7 +141,7 @@ def _measure(seen: Observations) -> _Measures:
 
 
 def _send_limits(measures: _Measures, *, open_loop: bool) -> list[_Limit]:
-    """A send's lag is in the TTFT from its schedule; a closed loop's load suffers only from what whole requests lose."""
+    """A send's lag is in the TTFT from its schedule; the load of a closed loop loses what whole requests lose."""
     lag, ttft, floor_ms = measures.send_lag_ms, measures.ttft_ms, measures.floor_ms
     if open_loop:
         return _lag_limits("sends", lag, ("median TTFT", ttft), floor_ms)
@@ -262,7 +262,8 @@ def _server_ttft_ms(parts: Sequence[PartReport], tally: Tally) -> float | None:
     if not tally.ttft_ns.values:
         return None
     lags_ns = [lag for part in parts for lag in part.send_lags_ns]
-    return max(0.0, median(tally.ttft_ns.values) - (median(lags_ns) if lags_ns else 0)) / _MS
+    lag_ns = float(median(lags_ns)) if lags_ns else 0.0
+    return max(0.0, float(median(tally.ttft_ns.values)) - lag_ns) / _MS
 
 
 def _achieved_rate(tally: Tally) -> float | None:

@@ -30,9 +30,9 @@ class Answer:
 
     ``separate_gaps`` counts the gaps between content chunks that came in different HTTP chunks, and
     ``short_gaps`` those among them under a millisecond. Events inside one HTTP chunk were bundled by the
-    server; whether the client is late can only be seen in the others. ``late_gaps`` counts those that end in a late read,
-    one that may have waited a millisecond and half a mean gap or longer; ``merged_gaps`` those among them whose chunks
-    came in one read, and ``bundled_gaps`` those whose chunks came in one read that was not late.
+    server; whether the client is late can only be seen in the others. ``late_gaps`` counts those that end in a late
+    read, one that may have waited a millisecond and half a mean gap or longer; ``merged_gaps`` those among them whose
+    chunks came in one read, and ``bundled_gaps`` those whose chunks came in one read that was not late.
 
     ``text`` is what was generated, where the exchange asks for it; None if a part of it is no text. All choices of an
     answer are one timeline: with several, TTFT is that of the first of them, and gaps lie between their chunks.
