@@ -248,11 +248,10 @@ def _merged_share(parts: Sequence[PartReport], tally: Tally) -> float | None:
     """Return the share of gaps that late reads closed, less those that a server which bundles had closed before."""
     if not tally.gaps:
         return None
-    gaps, late, merged, bundled = (
-        sum(counts)
-        for counts in zip(*((p.gaps, p.late_gaps, p.merged_gaps, p.bundled_gaps) for p in parts), strict=True)
-    )
-    in_time = gaps - late
+    late = sum(part.late_gaps for part in parts)
+    merged = sum(part.merged_gaps for part in parts)
+    bundled = sum(part.bundled_gaps for part in parts)
+    in_time = sum(part.gaps for part in parts) - late
     by_server = late * bundled / in_time if in_time else 0.0
     return max(0.0, merged - by_server) / tally.gaps
 
