@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.drive.fake_server import DONE, event
 from whichbits.drive.answer.exchange import Exchange
-from whichbits.drive.answer.reader import Answer, read_answer
+from whichbits.drive.answer.reader import Answer, AnswerReader, read_answer
 
 MS = 1_000_000
 
@@ -115,3 +115,15 @@ def test_a_decoded_body_is_forgotten_but_stays_counted() -> None:
 
     assert exchange.pieces == []
     assert exchange.piece_count == 2
+
+
+def test_gaps_that_a_late_read_closed_are_told_from_those_of_a_server_that_bundles() -> None:
+    """Chunks at 0, 20, 20 and 60, 60 ms: the first pair came in a read in time, the second in one that was late."""
+    reader = AnswerReader(is_stream=True)
+    for at_ms, waited_ms in ((0, 0), (20, 0.5), (20, 0.5), (60, 30), (60, 30)):
+        reader.feed(b'data: {"choices":[{"text":"a"}]}\n\n', at_ms * 1_000_000, round(waited_ms * 1_000_000))
+
+    answer = reader.end()
+
+    assert (answer.separate_gaps, answer.short_gaps) == (4, 2)
+    assert (answer.bundled_gaps, answer.late_gaps, answer.merged_gaps) == (1, 2, 1)
