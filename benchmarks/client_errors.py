@@ -51,7 +51,7 @@ def row(result: Result, truth: Mapping[int, TrueRequest]) -> Row:
         ttft_error_p50=_percentile(np.abs(late), 50),
         ttft_error_p99=_percentile(np.abs(late), 99),
         itl_p50=_percentile(shown, 50),
-        short_share=float(np.mean(shown < SHORT_MS)),
+        short_share=float(np.mean(shown < SHORT_MS)) if len(shown) else float("nan"),
         mock_lag_p99=lateness_ms(truth.values()),
         failed=len(truth) - len(whole),
         verdict=result.verdict,
@@ -76,7 +76,9 @@ def _server_ttft_ms(request: TrueRequest) -> float:
 
 
 def _rate(sent: Mapping[int, "np.typing.NDArray[np.float64]"], window: tuple[float, float]) -> float:
-    """Return tokens a second while all streams run."""
+    """Return tokens a second while all streams run; 0 if a client began some so late that they never do."""
+    if window[1] <= window[0]:
+        return 0.0
     inside = sum(int(np.count_nonzero((times >= window[0]) & (times <= window[1]))) for times in sent.values())
     return inside / (window[1] - window[0]) * _MS
 
