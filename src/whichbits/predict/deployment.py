@@ -52,7 +52,8 @@ class Deployment:
     def max_num_batched_tokens(self) -> int:
         """The arm's own setting, or the engine's default on this device."""
         own = self.arm.max_num_batched_tokens
-        return own or self.version.default_batched_tokens(self.device.memory.value, self.device.name)
+        longest = self.arm.max_model_len or self.checkpoint.max_position_embeddings
+        return own or self.version.default_batched_tokens(self.device.memory.value, self.device.name, longest)
 
     @property
     def max_num_seqs(self) -> int:
@@ -67,9 +68,11 @@ class Deployment:
 
     @property
     def kv_bytes_per_token(self) -> float:
-        """Bytes that a token takes of each GPU's KV cache."""
+        """Bytes that a token takes of each GPU's KV cache: its share of the heads; MLA's latent is held by each."""
         width = 1 if (self.arm.kv_cache_dtype or "auto").startswith("fp8") else 2
-        return self.checkpoint.kv_bytes_per_token(width) / min(self.gpus, self.checkpoint.kv_heads)
+        latent = any("kv_a_proj" in linear.module for linear in self.checkpoint.linears)
+        shares = 1 if latent else min(self.gpus, self.checkpoint.kv_heads)
+        return self.checkpoint.kv_bytes_per_token(width) / shares
 
 
 def _capability(device: Device) -> tuple[int, int]:

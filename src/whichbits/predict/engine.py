@@ -4,7 +4,9 @@ Between two scheduling events every step is alike but for the growing KV cache, 
 n decode steps is one event: it starts at t, and step j of it ends at t + a j + b j^2.
 
 Before the engine stands one process that takes requests in and hands tokens out, one after the other. If tokens come
-faster than it hands them out it falls behind, and everything that is seen from outside is seen that much later.
+faster than it hands them out it falls behind, and everything that is seen from outside is seen that much later. A
+request on its way in takes several turns of that process's event loop, and each finds it busy with a step's tokens as
+often as they take of a step's time: what it waits is that share of that time.
 """
 
 from collections import deque
@@ -31,6 +33,7 @@ class Replica:
         "_delay",
         "_front_free",
         "_incoming",
+        "_loop_wait",
         "_pace",
         "_scheduler",
         "_start",
@@ -51,7 +54,7 @@ class Replica:
         self._scheduler = Scheduler(limits, pool, work, answers, keep_steps=keep_steps)
         self.until = inf
         self.stretches: list[Stretch] | None = [] if keep_steps else None
-        self._start = self._front_free = self._delay = 0.0
+        self._start = self._front_free = self._delay = self._loop_wait = 0.0
         self._stretch: tuple[int, float, float] = (0, 0.0, 0.0)
 
     @property
@@ -63,7 +66,7 @@ class Replica:
         """Return when a request sent at ``now`` reaches the engine's queue, and keep the front end busy with it."""
         pace = self._pace
         self._front_free = max(self._front_free, now) + pace.request_turn
-        return self._front_free + pace.request_in
+        return self._front_free + pace.request_in + pace.loop_turns * self._loop_wait
 
     def arrive(self, request: int, now: float) -> None:
         """Queue a request that comes at ``now``; a stretch of decode steps ends early to let it in."""
@@ -159,5 +162,7 @@ class Replica:
         batch_out = self._pace.token_turn * (self._scheduler.batch + len(self._scheduler.chunks))
         self._front_free = max(max(self._front_free, self._start) + steps * batch_out, now + batch_out)
         self._delay = self._front_free - now - 0.5 * batch_out
+        last = linear + square * (2 * steps - 1)
+        self._loop_wait = batch_out * batch_out / last if batch_out < last else batch_out
         if self.stretches is not None:
             self.stretches.append((steps, self._start, linear, square, self._delay))
