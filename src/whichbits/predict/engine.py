@@ -12,9 +12,10 @@ often as they take of a step's time: what it waits is that share of that time.
 from collections import deque
 from math import ceil, inf, isnan, sqrt
 
+from whichbits.predict.answers import Answers
 from whichbits.predict.blocks import BlockPool
 from whichbits.predict.pace import Pace
-from whichbits.predict.scheduler import Answers, Limits, Scheduler
+from whichbits.predict.scheduler import Limits, Scheduler
 from whichbits.predict.workload import Workload
 
 Stretch = tuple[int, float, float, float, float]
@@ -65,7 +66,8 @@ class Replica:
     def take_in(self, now: float) -> float:
         """Return when a request sent at ``now`` reaches the engine's queue, and keep the front end busy with it."""
         pace = self._pace
-        self._front_free = max(self._front_free, now) + pace.request_turn
+        begun = self._front_free if self._front_free > now else now
+        self._front_free = begun + pace.request_turn
         return self._front_free + pace.request_in + pace.loop_turns * self._loop_wait
 
     def arrive(self, request: int, now: float) -> None:
@@ -93,8 +95,10 @@ class Replica:
             for request in scheduler.end_chunks(ended):
                 if isnan(first_s[request]):
                     first_s[request] = seen
-        for request in ended:
-            self._answers.last_s[request] = now + self._delay
+        if ended:
+            last_s, seen = self._answers.last_s, now + self._delay
+            for request in ended:
+                last_s[request] = seen
         self._plan(now)
         return ended
 
@@ -160,8 +164,10 @@ class Replica:
         """Keep the front end busy with the tokens of the steps that end ``now``, and note how far it is behind."""
         steps, linear, square = self._stretch
         batch_out = self._pace.token_turn * (self._scheduler.batch + len(self._scheduler.chunks))
-        self._front_free = max(max(self._front_free, self._start) + steps * batch_out, now + batch_out)
-        self._delay = self._front_free - now - 0.5 * batch_out
+        begun = self._front_free if self._front_free > self._start else self._start
+        free, soonest = begun + steps * batch_out, now + batch_out
+        self._front_free = free = free if free > soonest else soonest
+        self._delay = free - now - 0.5 * batch_out
         last = linear + square * (2 * steps - 1)
         self._loop_wait = batch_out * batch_out / last if batch_out < last else batch_out
         if self.stretches is not None:

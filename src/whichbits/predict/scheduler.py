@@ -5,12 +5,11 @@ block pool allow: first the prompt that is under way, then waiting ones in order
 preempts the request that came last, which later computes everything anew (``v1/core/sched/scheduler.py``).
 """
 
-from array import array
 from collections import deque
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-from math import nan
 
+from whichbits.predict.answers import Answers
 from whichbits.predict.blocks import BlockPool
 from whichbits.predict.workload import Workload
 
@@ -23,38 +22,6 @@ class Limits:
     max_num_seqs: int
     schedules_ahead: bool = False
     """Whether a step is chosen while the one before it runs, so that who comes waits for the step after next."""
-
-
-@dataclass(frozen=True)
-class Answers:
-    """What became of each request, by its place in the workload; filled while the simulation goes on.
-
-    ``sent_s`` and ``replica`` are when it left and for where. The other times are those of the engine's steps, in
-    seconds; NaN until they are known. ``segments`` holds, where steps are
-    kept, the runs of steps in which a request got its tokens: (first step, how many), more than one if preempted.
-    """
-
-    sent_s: "array[float]"
-    replica: "array[int]"
-    first_s: "array[float]"
-    last_s: "array[float]"
-    cached_tokens: "array[int]"
-    segments: list[list[tuple[int, int]]]
-
-    @classmethod
-    def to(cls, work: Workload, *, keep_steps: bool) -> "Answers":
-        """Return an empty sheet for ``work``."""
-        size = len(work)
-        unknown = array("d", [nan]) * size
-        none = array("i", [0]) * size
-        return cls(unknown, none, unknown[:], unknown[:], none[:], [[] for _ in range(size if keep_steps else 0)])
-
-    def one_more(self) -> None:
-        """Make room for one more request."""
-        for times in (self.sent_s, self.first_s, self.last_s):
-            times.append(nan)
-        for numbers in (self.replica, self.cached_tokens):
-            numbers.append(0)
 
 
 class Scheduler:
@@ -145,8 +112,11 @@ class Scheduler:
         """Account for steps that have passed: KV tokens and blocks."""
         if self.batch:
             self.kv += steps * self.batch
-            if steps > self._claimed:
-                self._pool.take(self._new_blocks(self.steps + self._claimed, steps - self._claimed))
+            claimed = self._claimed
+            if steps > claimed:
+                new = self._new_blocks(self.steps + claimed, steps - claimed)
+                if new:
+                    self._pool.take(new)
         self._claimed = 0
         self.steps += steps
 
@@ -284,13 +254,12 @@ class Scheduler:
     def _new_blocks(self, first: int, steps: int) -> int:
         """Return the blocks that decoding fills anew over ``steps`` steps from step ``first`` on."""
         block, growth = self._pool.block, self._growth
-        new = 0
-        if steps >= block:
-            new = steps // block * self.batch
-            steps %= block
-        for step in range(first, first + steps):
-            new += growth[-step % block]
-        return new
+        whole, rest = divmod(steps, block)
+        above = -first % block + 1
+        below = above - rest
+        if below >= 0:
+            return whole * self.batch + sum(growth[below:above])
+        return whole * self.batch + sum(growth[:above]) + sum(growth[below:])
 
     def _preempt_last(self) -> None:
         """Send the request that was admitted last back to the queue, to compute all its tokens again."""

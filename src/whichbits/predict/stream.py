@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import nan
 
+from whichbits.predict.answers import Answers
 from whichbits.predict.clients import Send
 from whichbits.predict.engine import Replica
 from whichbits.predict.routers import LeastOutstanding, Router
-from whichbits.predict.scheduler import Answers
 from whichbits.predict.simulate import Fleet, Stage, new_pools
 from whichbits.predict.tally import Tally
 from whichbits.predict.workload import Workload
