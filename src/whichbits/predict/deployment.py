@@ -11,6 +11,8 @@ from whichbits.predict.kernels import Architecture, Kernel, architecture_of, ker
 from whichbits.predict.models import checkpoint_of
 from whichbits.study.arm import Arm
 
+_AMD = ("MI300X",)
+
 
 @dataclass(frozen=True)
 class Deployment:
@@ -34,14 +36,14 @@ class Deployment:
             BadInput: the GPU or the model is unknown, or no kernel serves this format there.
         """
         device = find_device(gpu)
-        capability = _capability(device)
+        capability = None if device.name in _AMD else _capability(device)
         checkpoint = checkpoint_of(arm)
         version = EngineVersion.of(engine_version)
         return cls(
             arm=arm,
             checkpoint=checkpoint,
             device=device,
-            architecture=architecture_of(capability),
+            architecture="cdna3" if capability is None else architecture_of(capability),
             kernel=kernel_of(checkpoint, arm, capability, version),
             version=version,
             gpus=arm.tensor_parallel_size or 1,
@@ -81,7 +83,7 @@ def _capability(device: Device) -> tuple[int, int]:
         raise BadInput(
             "capability_unsupported",
             f"{device.name} has no CUDA compute capability",
-            why="predictions cover NVIDIA GPUs from Turing (7.5) on",
+            why="predictions cover NVIDIA GPUs from Turing (7.5) on, and MI300X",
             fix="choose another GPU, or measure on this one",
         )
     return int(major), int(minor)

@@ -1,4 +1,4 @@
-"""What connects the GPUs of one host, by device: NVLink where the board has it, else PCI Express."""
+"""What connects the GPUs of one host, by device: NVLink or its like where the board has it, else PCI Express."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,8 +21,9 @@ _NVLINK: Mapping[str, float] = {
     "H100 SXM": 450,
     "H200": 450,
     "B200": 900,
+    "MI300X": 448,
 }
-"""Half of the two-way figure of NVIDIA's data sheets."""
+"""Half of the two-way figure of the data sheets: NVIDIA's NVLink, and AMD's seven links of Infinity Fabric."""
 _PCIE: Mapping[str, float] = {
     "T4": 16,
     "H100 PCIe": 64,
