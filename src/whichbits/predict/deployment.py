@@ -1,6 +1,7 @@
 """An arm on a GPU: everything that decides how fast its steps are and how much its KV cache holds."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from whichbits.checkpoint.facts import Checkpoint
 from whichbits.errors import BadInput
@@ -8,6 +9,7 @@ from whichbits.hardware.devices import Device, find_device
 from whichbits.predict.constants import visible_memory_gib
 from whichbits.predict.engine_version import EngineVersion
 from whichbits.predict.kernels import Architecture, Kernel, architecture_of, kernel_of
+from whichbits.predict.matrices import Matrix, matrices_of
 from whichbits.predict.models import checkpoint_of
 from whichbits.study.arm import Arm
 
@@ -62,6 +64,11 @@ class Deployment:
         """The arm's own setting, or the engine's default, and never more than a step has tokens."""
         own = self.arm.max_num_seqs or self.version.default_sequences(self.device.memory.value, self.device.name)
         return min(own, self.max_num_batched_tokens)
+
+    @cached_property
+    def matrices(self) -> list[Matrix]:
+        """One GPU's products of a step, by shape."""
+        return matrices_of(self.checkpoint, self.gpus)
 
     @property
     def eager(self) -> bool:

@@ -7,14 +7,12 @@ asymptotic bandwidth is the same few microseconds, so that "efficiency" falls as
 worse.
 """
 
-from collections import Counter
-from dataclasses import dataclass, replace
-
 import numpy as np
 
 from whichbits.predict.constants import Constants
 from whichbits.predict.deployment import Deployment
 from whichbits.predict.links import link_of
+from whichbits.predict.matrices import Matrix, expert_share
 from whichbits.predict.pace import Pace
 from whichbits.traffic.draws import Floats
 
@@ -25,29 +23,6 @@ _LAUNCH_OVERLAP = 4
 """Without graphs the host launches every kernel itself, mostly while the GPU works: the longer of the two decides."""
 _SAMPLER_BYTES = 12
 """Bytes a logit is read and written: cast to 32 bits, arg max or softmax."""
-
-
-@dataclass(frozen=True)
-class Matrix:
-    """Products of one shape in one step: ``count`` of them, each with bytes to read and weights to multiply.
-
-    Of the experts of a layer, which are one matrix here, a token meets the share ``met``; of other matrices all.
-    """
-
-    count: float
-    stored_bytes: float
-    parameters: float
-    inputs: int
-    quantised: bool
-    met: float = 1.0
-
-    def read_share(self, tokens: Floats) -> Floats:
-        """Return the share of the bytes that a step of ``tokens`` reads: of experts those that any token met.
-
-        Tokens are taken to choose independently and evenly: 1 - (1 - met)^tokens.
-        """
-        share: Floats = 1.0 - (1.0 - self.met) ** tokens if self.met < 1 else np.ones_like(tokens)
-        return share
 
 
 def pace_of(deployment: Deployment, constants: Constants) -> Pace:
@@ -102,7 +77,7 @@ class _Steps:
 
     def body(self, tokens: Floats) -> Floats:
         """Return the time of all layers and of the host for a step of ``tokens``."""
-        products = sum((self._product(matrix, tokens) for matrix in _matrices(self._it)), np.zeros_like(tokens))
+        products = sum((self._product(matrix, tokens) for matrix in self._it.matrices), np.zeros_like(tokens))
         on_gpu: Floats = products + self._small_kernels(tokens) + self._routing() + self._all_reduce(tokens)
         if self._it.eager:
             old = self._it.version.generation == "v0"
@@ -192,39 +167,11 @@ class _Steps:
         return 1e12 * next(peak for name in names if (peak := device.peak_tflops(name)) is not None)
 
 
-def _matrices(deployment: Deployment) -> list[Matrix]:
-    """Return a step's products by shape: queries, keys and values as one, gate and up as one, as engines fuse them."""
-    merged: dict[str, Matrix] = {}
-    for linear in deployment.checkpoint.linears:
-        name = _fused(linear.module)
-        met = _expert_share(deployment) if linear.expert else 1.0
-        known = merged.get(name, Matrix(1, 0, 0, linear.inputs, linear.bits < 16, met))
-        merged[name] = replace(
-            known,
-            stored_bytes=known.stored_bytes + linear.stored_bytes / deployment.gpus,
-            parameters=known.parameters + linear.parameters / deployment.gpus,
-        )
-    return [replace(matrix, count=count) for matrix, count in Counter(merged.values()).items()]
-
-
-def _fused(module: str) -> str:
-    """Return the name of the product that a layer is part of; experts of a layer go through one kernel each way."""
-    parent, _, own = module.rpartition(".")
-    parent = parent.partition(".experts.")[0]
-    fused = {"q_proj": "qkv", "k_proj": "qkv", "v_proj": "qkv", "gate_proj": "gate_up", "up_proj": "gate_up"}
-    return f"{parent}.{fused.get(own, own)}"
-
-
-def _expert_share(deployment: Deployment) -> float:
-    checkpoint = deployment.checkpoint
-    return (checkpoint.experts_per_token or 1) / (checkpoint.experts or 1)
-
-
 def _active_intermediate(deployment: Deployment) -> float:
     """Return the width between gate and down that a token passes, over all its experts."""
     checkpoint = deployment.checkpoint
     down = [linear.inputs for linear in checkpoint.linears if linear.module.endswith("down_proj")]
-    share = _expert_share(deployment) if checkpoint.experts else 1.0
+    share = expert_share(checkpoint) if checkpoint.experts else 1.0
     return share * sum(down) / checkpoint.layers if down else 4.0 * checkpoint.hidden
 
 
