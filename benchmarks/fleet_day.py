@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from itertools import islice
+from itertools import islice, repeat
 from multiprocessing import get_context
 
 import numpy as np
@@ -43,7 +43,7 @@ def arrivals(requests: int) -> Iterator[Arrival]:
             times = 3600 * (hour + (first + size * np.sort(draws.uniform(size))) / count)
             prompts = log_normal_lengths(draws, size, 218, 1.0, 1744)
             outputs = log_normal_lengths(draws, size, 220, 0.8, 880)
-            yield from zip(times.tolist(), prompts.tolist(), outputs.tolist(), strict=True)
+            yield from zip(times.tolist(), prompts.tolist(), outputs.tolist(), repeat(-1))
 
 
 def fleet(replicas: int, balance: str) -> Fleet:

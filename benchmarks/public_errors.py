@@ -9,7 +9,6 @@ or a model would have had if `calibrate` had only seen the others.
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from functools import cache
 from itertools import combinations
 
 import numpy as np

@@ -38,8 +38,8 @@ def served(versions: tuple[str, ...] = ("0.25.1",)) -> Iterator[Deployment]:
             deployment = placed(model, form, gpu, version)
             room_of(deployment, CONSTANTS)
         except BadInput as error:
-            assert error.code in REFUSALS
-            assert error.fix
+            if error.code not in REFUSALS or not error.fix:
+                raise
         else:
             yield deployment
 
@@ -148,7 +148,7 @@ def test_a_narrow_kv_cache_holds_twice_the_tokens_and_reads_half() -> None:
 
 
 def test_a_lone_token_reads_the_experts_that_it_met_and_a_crowd_reads_all() -> None:
-    """30B-A3B in BF16 on an H200: 3.3 G weights a token are 1.4 ms of its memory, all 30.5 G are 12.7 ms; 64 tokens meet 98 %."""
+    """30B-A3B in BF16 on an H200: 3.3 G weights a token are 1.4 ms of its memory, all 30.5 G 12.7 ms; 64 meet 98 %."""
     pace = pace_of(placed("qwen3-30b-a3b", "bf16", "H200"), CONSTANTS)
     assert 0.0014 < pace.decode[1] < 0.010
     assert pace.decode[64] > 0.0127 * (1 - (1 - 8 / 128) ** 64)

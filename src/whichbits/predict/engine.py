@@ -66,7 +66,7 @@ class Replica:
     def take_in(self, now: float) -> float:
         """Return when a request sent at ``now`` reaches the engine's queue, and keep the front end busy with it."""
         pace = self._pace
-        begun = self._front_free if self._front_free > now else now
+        begun = max(now, self._front_free)
         self._front_free = begun + pace.request_turn
         return self._front_free + pace.request_in + pace.loop_turns * self._loop_wait
 
@@ -164,9 +164,9 @@ class Replica:
         """Keep the front end busy with the tokens of the steps that end ``now``, and note how far it is behind."""
         steps, linear, square = self._stretch
         batch_out = self._pace.token_turn * (self._scheduler.batch + len(self._scheduler.chunks))
-        begun = self._front_free if self._front_free > self._start else self._start
+        begun = max(self._start, self._front_free)
         free, soonest = begun + steps * batch_out, now + batch_out
-        self._front_free = free = free if free > soonest else soonest
+        self._front_free = free = max(soonest, free)
         self._delay = free - now - 0.5 * batch_out
         last = linear + square * (2 * steps - 1)
         self._loop_wait = batch_out * batch_out / last if batch_out < last else batch_out

@@ -22,12 +22,16 @@ Capability = tuple[int, int]
 
 @dataclass(frozen=True)
 class Kernel:
-    """``name`` is what the log prints, None where it prints nothing; ``operands`` is what the tensor cores multiply."""
+    """``name`` is what the log prints, None where it prints nothing; ``operands`` is what the tensor cores multiply.
+
+    From ``widens_at`` tokens on, if given, it writes the weights out in 16 bits and multiplies these.
+    """
 
     name: str | None
     family: Family
     operands: Literal["16", "fp8", "int8", "fp4"]
     note: str | None = None
+    widens_at: int | None = None
 
 
 _DENSE = Kernel(None, "dense", "16")
@@ -72,10 +76,14 @@ def kernel_of(checkpoint: Checkpoint, arm: Arm, capability: Capability | None, v
         return _sixteen_bits(arm, capability)
     if capability is None:
         return _rocm(checkpoint, arm)
-    if checkpoint.linear_bits == 8 and checkpoint.activation_bits == 8:
+    if checkpoint.activation_bits is None:
+        return _wide_inputs(checkpoint, arm, capability, version)
+    if checkpoint.linear_bits == 8:
         return _eight_bits(checkpoint, arm, capability, version)
-    if checkpoint.linear_bits == 4 and checkpoint.activation_bits is not None:
-        return _four_bits(checkpoint.activation_bits, capability)
+    return _four_bits(checkpoint.activation_bits, capability)
+
+
+def _wide_inputs(checkpoint: Checkpoint, arm: Arm, capability: Capability, version: EngineVersion) -> Kernel:
     if checkpoint.quant_method in ("fp8", "modelopt"):
         return _weight_only_fp8(capability)
     if checkpoint.quant_method == "bitsandbytes":
@@ -179,9 +187,11 @@ def _allspark(checkpoint: Checkpoint, capability: Capability, version: EngineVer
 
 
 def _legacy(method: str) -> Kernel:
+    """Return the kernels of before Marlin; where they widen is in ``awq.py`` and ``q_gemm.cu``."""
     if method == "awq":
-        return Kernel(None, "awq", "16", "the legacy AWQ kernel: leave `quantization` out to get Marlin")
-    return Kernel("ExllamaLinearKernel", "exllama", "16", "the legacy GPTQ kernel: leave `quantization` out for Marlin")
+        return Kernel(None, "awq", "16", "the legacy AWQ kernel: leave `quantization` out to get Marlin", 256)
+    note = "the legacy GPTQ kernel: leave `quantization` out for Marlin"
+    return Kernel("ExllamaLinearKernel", "exllama", "16", note, 50)
 
 
 def _scaled(name: str, version: EngineVersion) -> str:

@@ -39,6 +39,7 @@ class Scheduler:
         "_growth",
         "_keep_steps",
         "_limits",
+        "_own",
         "_partial",
         "_pool",
         "_resumed",
@@ -55,6 +56,7 @@ class Scheduler:
     def __init__(self, limits: Limits, pool: BlockPool, work: Workload, answers: Answers, *, keep_steps: bool) -> None:
         """``keep_steps`` notes in which steps each request got its tokens."""
         self._limits, self._pool, self._work, self._answers = limits, pool, work, answers
+        self._own = work.own
         self._keep_steps = keep_steps
         self.waiting: deque[int] = deque()
         # Prefill of this step: (request, tokens already there, tokens of this chunk, tokens wanted in all).
@@ -169,7 +171,8 @@ class Scheduler:
         self.kv -= tokens
         self._growth[(end_tokens - end_step) % block] -= 1
         own = -(-tokens // block) - (self._shared.pop(request, 0) if self._shared else 0)
-        self._pool.release(self._work.prefix[request], request, own, again=again)
+        name = request if self._own is None else self._own[request]
+        self._pool.release(self._work.prefix[request], name, own, again=again)
 
     def _go_on(self, budget: int) -> int:
         """Take the next chunk of the prompt under way; it goes back to the queue if there are no blocks for it."""
@@ -193,11 +196,12 @@ class Scheduler:
         pool, prefix = self._pool, self._work.prefix[request]
         if prefix < 0 and not pool.may_know_own:
             return self._admit_new(request, wanted, budget)
-        found = pool.found(prefix, request, wanted)
+        own = request if self._own is None else self._own[request]
+        found = pool.found(prefix, own, wanted, self._same_tokens(request))
         there = found * pool.block
         chunk = min(wanted - there, budget)
         shared = pool.shared(prefix, found)
-        if not pool.admit(prefix, request, found, -(-(there + chunk) // pool.block)):
+        if not pool.admit(prefix, own, found, -(-(there + chunk) // pool.block)):
             return 0
         if prefix >= 0:
             self._shared[request] = shared
@@ -206,6 +210,16 @@ class Scheduler:
             self._answers.cached_tokens[request] = there
         self.chunks.append((request, there, chunk, wanted))
         return chunk
+
+    def _same_tokens(self, request: int) -> int | None:
+        """Return how many tokens a later turn has in common with what its session left in the cache; else None.
+
+        That is the prompt of the turn before: what was answered to it is not what the next prompt says it was.
+        """
+        follows = self._work.follows
+        if not follows or follows[request] < 0 or request in self._resumed:
+            return None
+        return self._work.prompt_tokens[follows[request]]
 
     def _admit_new(self, request: int, wanted: int, budget: int) -> int:
         """Start a request of which the cache can know nothing: the usual case, and the one that has to be fast."""
@@ -279,7 +293,8 @@ class Scheduler:
         request, there, _ = self._partial or (0, 0, 0)
         self._partial = None
         own = -(-there // self._pool.block) - self._shared.pop(request, 0)
-        self._pool.release(self._work.prefix[request], request, own, again=True)
+        name = request if self._own is None else self._own[request]
+        self._pool.release(self._work.prefix[request], name, own, again=True)
         self._put_back(request)
 
     def _put_back(self, request: int) -> None:

@@ -57,7 +57,13 @@ def new_pools(fleet: Fleet, work: Workload, *, keeps_own: bool = False) -> list[
     """Return the replicas' empty KV caches; ``keeps_own`` if the same prompts will be played again."""
     server, tokens = fleet.server, work.prefix_tokens
     return [
-        BlockPool(server.kv_blocks, server.block_size, tokens, remembers=server.prefix_caching, keeps_own=keeps_own)
+        BlockPool(
+            server.kv_blocks,
+            server.block_size,
+            tokens,
+            remembers=server.prefix_caching,
+            keeps_own=keeps_own or bool(work.follows),
+        )
         for _ in range(fleet.replicas)
     ]
 
@@ -159,9 +165,12 @@ class Stage:
         replica = self._replicas[at]
         for request in replica.step():
             self._router.ended(at)
-            following = self.client.ended(self._last_s[request] + self._out, request)
-            if following is not None:
-                self._leave(*following)
+            seen = self._last_s[request] + self._out
+            for following in self.client.ended(seen, request):
+                if following[0] > seen:
+                    heappush(self._sends, following)
+                else:
+                    self._leave(*following)
         if self._only is not None:
             return
         if replica.until < inf:

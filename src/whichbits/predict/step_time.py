@@ -7,6 +7,8 @@ asymptotic bandwidth is the same few microseconds, so that "efficiency" falls as
 worse.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from whichbits.predict.constants import Constants
@@ -128,7 +130,15 @@ class _Steps:
         overlapped = (read**_OVERLAP + multiply**_OVERLAP) ** (1 / _OVERLAP)
         filled = 1.0 if kernel is not None else min(1.0, 0.5 + 0.5 * whole / (self._constants["gemm.ramp_us"] * _US))
         seconds: Floats = matrix.count * (filled * self._fixed + overlapped + quantise)
+        if kernel is not None and kernel.widens_at is not None:
+            return np.where(tokens < kernel.widens_at, seconds, np.minimum(seconds, self._widened(matrix, tokens)))
         return seconds
+
+    def _widened(self, matrix: Matrix, tokens: Floats) -> Floats:
+        """Return the time of writing weights out in 16 bits and of a product with these."""
+        wide = replace(matrix, stored_bytes=2 * matrix.parameters, quantised=False)
+        written = (matrix.stored_bytes + wide.stored_bytes) / (self._bandwidth * self._memory)
+        return self._product(wide, tokens) + matrix.count * (self._fixed + written)
 
     def _small_kernels(self, tokens: Floats) -> Floats:
         """Norms with residuals, rotary embedding, activation: bytes of 16-bit values in and out."""
