@@ -112,3 +112,18 @@ def test_a_slot_that_is_used_again_finds_nothing_of_who_was_there_before() -> No
     day = play_day(Fleet(Server(simple_pace(), Limits(256, 16), 2000, prefix_caching=True)), iter(asked))
     assert day.most_in_flight == 2
     assert day.cached_tokens == 0
+
+
+@pytest.mark.parametrize("balance", STREAM_ROUTERS)
+def test_a_day_in_two_stretches_of_time_is_the_day(balance: str) -> None:
+    """The second begins with the last 200 arrivals of the first, which it does not count."""
+    asked = arrivals(4000, 60.0)
+    fleet = Fleet(SERVER, 3, balance)
+    whole = play_day(fleet, iter(asked))
+    first = play_day(fleet, iter(asked[:2000]))
+    first.merge(play_day(fleet, iter(asked[1800:]), counted_from_s=asked[2000][0]))
+    assert first.ttft_ms.total == 4000
+    assert first.output_tokens == whole.output_tokens
+    for percent in (50, 90):
+        assert first.ttft_ms.percentile(percent) == pytest.approx(whole.ttft_ms.percentile(percent), rel=0.05)
+        assert first.e2e_ms.percentile(percent) == pytest.approx(whole.e2e_ms.percentile(percent), rel=0.05)

@@ -20,7 +20,7 @@ from whichbits.traffic.draws import Draws
 _DRAWN_AT_ONCE = 4096
 
 Arrival = tuple[float, int, int, int]
-"""When a request comes, in seconds, its prompt and answer in tokens, and the number of its prefix, -1 if it shares none.
+"""When a request comes, in seconds, its prompt and answer in tokens, and its prefix's number, -1 if it shares none.
 
 Arrivals are in order of time.
 """
@@ -109,13 +109,14 @@ STREAM_ROUTERS: Mapping[str, Callable[[Fleet, Sequence[int]], Router]] = {
 """The balances under their usual names, made for a fleet and the prefixes of the requests in flight, by slot."""
 
 
-def play_day(fleet: Fleet, arrivals: Iterator[Arrival], prefix_tokens: int = 0) -> Day:
+def play_day(fleet: Fleet, arrivals: Iterator[Arrival], prefix_tokens: int = 0, *, counted_from_s: float = 0.0) -> Day:
     """Play arrivals to the end of the last and return what was waited for; shared prefixes have ``prefix_tokens``.
 
-    A fleet that takes turns may be played in parts, one after the other or in processes: every n-th arrival for every
-    n-th replica. So may one of random choices, which is a fleet of fewer replicas and as much less traffic.
+    Who comes before ``counted_from_s`` is played and not counted. So a day may be played in stretches of time, each in
+    a process and from a while before its beginning on: a fleet that keeps up soon forgets how it began. One that takes
+    turns may be played in parts exactly: every n-th arrival for every n-th replica.
     """
-    slots = _Slots(arrivals, fleet.server.pace.token_out, prefix_tokens)
+    slots = _Slots(arrivals, fleet.server.pace.token_out, prefix_tokens, counted_from_s)
     pace, limits = fleet.server.pace, fleet.server.limits
     replicas = [Replica((pace, limits), pool, slots.work, slots.answers) for pool in new_pools(fleet, slots.work)]
     router = STREAM_ROUTERS[fleet.balance](fleet, slots.work.prefix)
@@ -126,10 +127,12 @@ def play_day(fleet: Fleet, arrivals: Iterator[Arrival], prefix_tokens: int = 0) 
 class _Slots:
     """An open loop whose requests live in slots; counts those that end."""
 
-    def __init__(self, arrivals: Iterator[Arrival], token_out: float, prefix_tokens: int) -> None:
+    def __init__(
+        self, arrivals: Iterator[Arrival], token_out: float, prefix_tokens: int, counted_from_s: float
+    ) -> None:
         self.scheduled_s: list[float] = []
         self.day = Day()
-        self._arrivals, self._out = arrivals, token_out
+        self._arrivals, self._out, self._from = arrivals, token_out, counted_from_s
         self._prompt: list[int] = []
         self._output: list[int] = []
         self._prefix: list[int] = []
@@ -157,8 +160,15 @@ class _Slots:
         return (at_s, slot)
 
     def ended(self, now: float, request: int) -> Sequence[Send]:
+        scheduled = self.scheduled_s[request]
+        if scheduled >= self._from:
+            self._count(now, request, scheduled)
+        self._free.append(request)
+        return ()
+
+    def _count(self, now: float, request: int, scheduled: float) -> None:
         day, output = self.day, self._output[request]
-        first, scheduled = self.answers.first_s[request] + self._out, self.scheduled_s[request]
+        first = self.answers.first_s[request] + self._out
         day.ttft_ms.add(1e3 * (first - scheduled))
         day.e2e_ms.add(1e3 * (now - scheduled))
         if output > 1:
@@ -166,8 +176,6 @@ class _Slots:
         day.prompt_tokens += self._prompt[request]
         day.cached_tokens += self.answers.cached_tokens[request]
         day.output_tokens += output
-        self._free.append(request)
-        return ()
 
     def _new_slot(self) -> int:
         """Lengthen every column by one."""

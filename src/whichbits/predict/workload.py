@@ -18,8 +18,8 @@ class Workload:
     ``offset_s`` is None in a closed loop. Later turns of sessions stand behind all requests that begin one: ``follows``
     has the place of the turn before, -1 where there is none, and is empty without sessions; such a request leaves
     ``think_s`` after that one has ended, and its prompt begins with that one's. ``own`` names what of a prompt only its
-    session shares, where that is not the request's place. ``head`` holds the first token ids, for routers that hash them; it is empty
-    where lengths alone were drawn.
+    session shares, where that is not the request's place. ``head`` holds the first token ids, for routers that hash
+    them; it is empty where lengths alone were drawn.
     """
 
     index: Sequence[int]
