@@ -2,8 +2,7 @@
 
     PYTHONPATH=src:. python benchmarks/public_errors.py [DRAWS]
 
-Some constants come from these tables, so this is no test of them; the last table therefore holds out: which error a GPU
-or a model would have had if `calibrate` had only seen the others.
+Some constants come from these tables, so this is no test of them; `benchmarks/held_out.py` is one.
 """
 
 import sys
