@@ -123,8 +123,8 @@ def test_more_gpus_hold_more_and_take_less_of_a_large_model(gpu: str) -> None:
     paces = [pace_of(each, CONSTANTS) for each in found]
     for few, many in pairwise(paces):
         assert few.decode[1] / 2 < many.decode[1] < few.decode[1]
-    for few, many in pairwise(found):
-        assert room_of(many, CONSTANTS).kv_cache_tokens > room_of(few, CONSTANTS).kv_cache_tokens
+    tokens = [room_of(each, CONSTANTS).kv_cache_tokens for each in found]
+    assert tokens == sorted(set(tokens))
 
 
 def test_links_without_nvlink_are_slower() -> None:
