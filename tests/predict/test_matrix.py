@@ -21,8 +21,8 @@ from whichbits.study.arm import Arm, WeightFormat
 
 CONSTANTS = default_constants()
 FORMATS: tuple[WeightFormat, ...] = get_args(WeightFormat)
-MODELS = ("qwen2.5-0.5b", "llama-3.1-8b", "qwen3-8b-awq", "qwen3-30b-a3b", "gemma-3-12b")
-VERSIONS = ("0.6.3", "0.9.2", "0.15.1", "0.25.1", "0.33.0")
+MODELS = ("qwen2.5-0.5b", "llama-3.1-8b", "qwen3-8b-awq", "qwen3-30b-a3b")
+VERSIONS = ("0.6.3", "0.9.2", "0.33.0")
 REFUSALS = {"kernel_impossible", "does_not_fit", "capability_unsupported"}
 
 
@@ -49,7 +49,7 @@ SERVED = tuple((deployment, pace_of(deployment, CONSTANTS)) for deployment in se
 
 def test_whatever_the_version_it_is_served_or_refused_with_what_works() -> None:
     found = list(served(VERSIONS))
-    assert len(found) > 1000
+    assert len(found) > 600
     for deployment in found:
         assert grounds(deployment, CONSTANTS)
 
@@ -203,3 +203,25 @@ def test_a_config_that_lacks_a_size_is_refused(tmp_path: Path, left_out: str) ->
 def test_a_family_whose_layers_are_of_another_kind_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="gpt2"):
         placed(_folder(tmp_path / "other", MLA | {"model_type": "gpt2"}), "bf16", "L4")
+
+
+@pytest.mark.parametrize(
+    ("model", "form", "gpu", "gpus", "guessed"),
+    [
+        ("llama-3.1-8b", "bf16", "A100 80GB SXM", 1, set()),
+        ("qwen3-30b-a3b", "bf16", "H200", 1, {"experts.memory", "experts.math", "experts.layer_us"}),
+        ("llama-3.1-8b", "bf16", "L40S", 2, {"link.pcie.start_us", "link.pcie.share"}),
+        ("llama-3.1-8b", "bf16", "H100 SXM", 2, {"link.nvlink.share"}),
+        (
+            "llama-3.1-8b",
+            "w8a8-int8",
+            "H100 SXM",
+            1,
+            {"kernel.cutlass_int8.hopper.memory", "kernel.cutlass_int8.hopper.math"},
+        ),
+    ],
+)
+def test_what_no_table_covers_is_said(model: str, form: WeightFormat, gpu: str, gpus: int, guessed: set[str]) -> None:
+    said = grounds(placed(model, form, gpu, tensor_parallel_size=gpus), CONSTANTS)
+    told = said.partition("no table for ")[2]
+    assert set(told.split(", ") if told else ()) == guessed
