@@ -11,8 +11,10 @@ from whichbits.predict.scheduler import Limits
 from whichbits.predict.simulate import Fleet, Played, Server, play
 from whichbits.predict.workload import Workload
 from whichbits.study.arm import Balance
-from whichbits.study.model import Load, PrefixRepetitionTraffic, Study
-from whichbits.traffic.plan import PlannedRequest, plan_cell
+from whichbits.study.drawn_traffic import PrefixRepetitionTraffic
+from whichbits.study.model import Load, Study
+from whichbits.traffic.plan import plan_cell
+from whichbits.traffic.request import PlannedRequest
 
 SERVER = Server(simple_pace(), Limits(256, 16), 2000)
 

@@ -37,6 +37,8 @@ class Deployment:
         Raises:
             BadInput: the GPU or the model is unknown, or no kernel serves this format there.
         """
+        if arm.weight_format == "unknown":
+            raise _formatless(arm)
         device = find_device(gpu)
         capability = None if device.name in _AMD else _capability(device)
         checkpoint = checkpoint_of(arm)
@@ -82,6 +84,15 @@ class Deployment:
         latent = any("kv_a_proj" in linear.module for linear in self.checkpoint.linears)
         shares = 1 if latent else min(self.gpus, self.checkpoint.kv_heads)
         return self.checkpoint.kv_bytes_per_token(width) / shares
+
+
+def _formatless(arm: Arm) -> BadInput:
+    return BadInput(
+        "format_unknown",
+        f"nothing can be predicted of {arm.model}: its weight_format is unknown",
+        why="how fast a step is follows from the bits of its weights",
+        fix="name the arm's weight_format",
+    )
 
 
 def _capability(device: Device) -> tuple[int, int]:
