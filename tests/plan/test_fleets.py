@@ -43,7 +43,7 @@ def test_where_one_option_does_as_well_alone_it_is_not_mixed() -> None:
 
 
 def test_an_interval_of_cost_follows_from_that_of_capacity() -> None:
-    """12/s at 4 each are 3 replicas; at 3 to 6 each they are 4 to 2. With 4 on offer all of these can be, with 3 not."""
+    """12/s at 4 each are 3 replicas; at 3 to 6 each they are 4 to 2. With 4 on offer all of them can be, with 3 not."""
     bears = with_interval(prospect(option("a", at_most=4), 4.0), 3.0, 6.0)
     (day,) = Fleets([bears], demand(12), ALL).single()
     each = day.cost_per_million_tokens / 3
