@@ -22,6 +22,7 @@ from whichbits.conduct.events import Notice, Progress
 from whichbits.conduct.host import host_facts, tool_versions
 from whichbits.conduct.order import Visit, visits
 from whichbits.conduct.preflight import preflight
+from whichbits.conduct.quality import insist_on_quality
 from whichbits.conduct.secrets import recordable
 from whichbits.conduct.session import conduct
 from whichbits.conduct.stage import Stage
@@ -71,6 +72,7 @@ def run(
     refuse_images(image, driver_image)
     task = read_task(study, resume)
     preflight(task.arms)
+    insist_on_quality(task.study)
     if dry_run:
         show_plan(task.study, task.visits, Console(stderr=json))
         if task.study.searches:

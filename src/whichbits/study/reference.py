@@ -28,6 +28,7 @@ _HEADINGS = {
     "RequestForm": "request",
     "WarmUp": "warm_up",
     "ProfileWindow": "profile",
+    "Quality": "quality",
     "Slo": "slo",
     "Limits": "limits",
     "FleetPlan": "plan",
