@@ -22,7 +22,7 @@ FOLDER = "quality"
 _TOKENS, _ANSWERS = ".tokens.parquet", ".answers.parquet"
 _ABOUT = b"whichbits.quality"
 
-_TOKEN_FIELDS: list[pa.Field[Any]] = [
+_TOKEN_FIELDS: "list[pa.Field[Any]]" = [
     pa.field("text", pa.string(), nullable=False),
     pa.field("domain", pa.string(), nullable=False),
     pa.field("asking", pa.int8(), nullable=False),
@@ -34,7 +34,7 @@ _TOKEN_FIELDS: list[pa.Field[Any]] = [
     pa.field("top_logprobs", pa.list_(pa.float64()), nullable=False),
 ]
 TOKENS: pa.Schema = pa.schema(_TOKEN_FIELDS)
-_ANSWER_FIELDS: list[pa.Field[Any]] = [
+_ANSWER_FIELDS: "list[pa.Field[Any]]" = [
     pa.field("name", pa.string(), nullable=False),
     pa.field("asking", pa.int8(), nullable=False),
     pa.field("tokens", pa.list_(pa.string()), nullable=False),
