@@ -80,7 +80,7 @@ def run(
         return 0
     if task.folder is not None and not task.visits:
         _say(f"Nothing is left to do: every cell of {task.folder} is done.")
-        return _answer(task.folder, task.study, Ended(), json=json)
+        return answer(task.folder, task.study, Ended(), json=json)
     with listener(plain_lines=plain or None) as listen:
         _prepare(tuple(task.arms.values()), listen)
         writer = _writer(task, output)
@@ -89,7 +89,7 @@ def run(
             ended = uvloop.run(
                 _conduct(Stage(task.study, writer, listen, stop, origin_ns(writer.manifest)), task.visits)
             )
-            return _answer(writer.folder, task.study, ended, json=json)
+            return answer(writer.folder, task.study, ended, json=json)
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ async def _conduct(stage: Stage, left: Sequence[Visit]) -> Ended:
         return Ended(error=error)
 
 
-def _answer(folder: Path, study: Study, ended: Ended, *, json: bool) -> int:
+def answer(folder: Path, study: Study, ended: Ended, *, json: bool) -> int:
     """Write the report, print the answer and then what went wrong, and return the exit code."""
     summary = rebuild_reports(folder, json_to_stdout=json)
     if ended.error is not None:
@@ -140,9 +140,17 @@ def _writer(task: Task, output: Path | None) -> RunWriter:
         left = sum(len(visit.cells) for visit in task.visits)
         writer.note(f"resumed {_now()}" + ("" if task.study.searches else f" with {left} cells left"))
         return writer
-    parent = output or Path(task.study.output)
+    return new_writer(new_manifest(task.study), output or Path(task.study.output))
+
+
+def new_writer(manifest: Manifest, parent: Path) -> RunWriter:
+    """Make a run folder.
+
+    Raises:
+        BadInput: ``output_unwritable``.
+    """
     try:
-        return RunWriter.create(parent, _manifest(task.study))
+        return RunWriter.create(parent, manifest)
     except OSError as error:
         raise BadInput(
             "output_unwritable",
@@ -152,7 +160,8 @@ def _writer(task: Task, output: Path | None) -> RunWriter:
         ) from error
 
 
-def _manifest(study: Study) -> Manifest:
+def new_manifest(study: Study) -> Manifest:
+    """Return the manifest of a run that begins now."""
     return Manifest(
         schema_version=SCHEMA_VERSION,
         source="measured",
