@@ -136,10 +136,10 @@ def _quality(summary: Summary, manifest: Manifest) -> Iterator[RenderableType]:
         table = Table.grid(padding=(0, 1))
         for sentence in said:
             table.add_row("-", Text(plain(sentence)))
-        sheet = distances(summary, manifest)
-        yield _section(
-            "What the bits cost in answers", "", table, *([] if sheet is None else [Text(""), _sheet(sheet)])
-        )
+        body: list[RenderableType] = [table]
+        if sheet := distances(summary, manifest):
+            body += [Text(""), _sheet(sheet)]
+        yield _section("What the bits cost in answers", "", *body)
 
 
 def _service_level(summary: Summary, manifest: Manifest) -> Iterator[RenderableType]:
