@@ -7,6 +7,7 @@ from typing import Any
 
 from whichbits.quality.asked import Asked, FreeAnswer, ScoredText
 from whichbits.quality.client import Client, Refused
+from whichbits.quality.readable import readable
 from whichbits.quality.texts import Text
 from whichbits.quality.ways import WAYS, Prompt, find_way
 from whichbits.study.quality import Quality
@@ -112,7 +113,7 @@ async def _scored(  # noqa: PLR0913, PLR0917 - one request of a round
     tokens = WAYS[way].read(choice, prompt)
     if tokens is None:
         return f"{text.name}: an answer without the prompt's log-probabilities"
-    return ScoredText(text.name, text.domain, asking, tokens)
+    return ScoredText(text.name, text.domain, asking, readable(tokens, text.content))
 
 
 async def _answered(client: Client, name: str, prompt: Prompt, asking: int, matter: Matter) -> FreeAnswer | str:
