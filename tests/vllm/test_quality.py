@@ -15,6 +15,8 @@ from tests.vllm.studies import arm, write_study
 pytestmark = pytest.mark.vllm
 
 _TEXTS, _WORDS = 8, 60
+_PATIENCE_S = 560.0
+"""Four servers start, one after the other."""
 
 
 def written_by(model: Bigram) -> list[list[int]]:
@@ -46,7 +48,7 @@ def test_distances_on_vllm_are_those_of_the_models(tmp_path: Path, vllm_python: 
     with tool(
         tmp_path, "quality", write_study(tmp_path, arms, quality=asked), "--json", program=AS_INSTALLED
     ) as running:
-        assert running.wait() == 0, running.stderr
+        assert running.wait(_PATIENCE_S) == 0, running.stderr
         found: dict[str, Any] = json.loads(running.stdout)["quality"]
 
     by_name = {each["arm"]: each for each in found["arms"]}

@@ -112,7 +112,7 @@ def words(found: TradeOff, arm: ArmQuality, reference: str) -> str:
     size = "" if found.size_ratio is None else f"{found.size_ratio:.2g}x the weights; "
     if arm.verdict == "broken":
         return f"{found.arm} against {reference}: broken, whatever its size and speed."
-    return f"{found.arm} against {reference}: {size}{price(arm)} {_bought(found.speeds)}."
+    return f"{found.arm} against {reference}: {size}{price(arm)}{_bought(found.speeds)}."
 
 
 def price(arm: ArmQuality) -> str:
@@ -131,12 +131,11 @@ def price(arm: ArmQuality) -> str:
 
 
 def _bought(speeds: Sequence[Speed]) -> str:
-    if not speeds:
-        return "at a speed that is not known"
+    """Return the second half of the sentence; nothing where no load was served."""
     parts = [_speed_words(speed) for speed in speeds]
     if len(parts) == 2 and parts[0][0] == parts[1][0]:
-        return f"{parts[0][0]} {parts[0][1]} and {parts[1][1]}"
-    return " and ".join(f"{verb} {what}" for verb, what in parts)
+        return f" {parts[0][0]} {parts[0][1]} and {parts[1][1]}"
+    return " " + " and ".join(f"{verb} {what}" for verb, what in parts) if parts else ""
 
 
 def _speed_words(speed: Speed) -> tuple[str, str]:

@@ -22,7 +22,8 @@ from whichbits.conduct.events import Notice, Progress
 from whichbits.conduct.host import host_facts, tool_versions
 from whichbits.conduct.order import Visit, visits
 from whichbits.conduct.preflight import preflight
-from whichbits.conduct.quality import insist_on_quality
+from whichbits.conduct.quality import insist_on_quality, unasked
+from whichbits.conduct.quality_only import conduct_quality
 from whichbits.conduct.secrets import recordable
 from whichbits.conduct.session import conduct
 from whichbits.conduct.stage import Stage
@@ -78,7 +79,7 @@ def run(
         if task.study.searches:
             _say(f"This is the first sweep; what follows is decided then, within {task.study.budget:g} s in all.")
         return 0
-    if task.folder is not None and not task.visits:
+    if task.folder is not None and not task.visits and not unasked(task.study, task.folder):
         _say(f"Nothing is left to do: every cell of {task.folder} is done.")
         return answer(task.folder, task.study, Ended(), json=json)
     with listener(plain_lines=plain or None) as listen:
@@ -87,7 +88,11 @@ def run(
         stop = asyncio.Event()
         with stop_on_signals(stop):
             ended = uvloop.run(
-                _conduct(Stage(task.study, writer, listen, stop, origin_ns(writer.manifest)), task.visits)
+                _conduct(
+                    Stage(task.study, writer, listen, stop, origin_ns(writer.manifest)),
+                    task.visits,
+                    resumed=task.folder is not None,
+                )
             )
             return answer(writer.folder, task.study, ended, json=json)
 
@@ -107,9 +112,13 @@ def _prepare(arms: Sequence[Arm], listen: Progress) -> None:
         engine(arm.engine).prepare(arm)
 
 
-async def _conduct(stage: Stage, left: Sequence[Visit]) -> Ended:
+async def _conduct(stage: Stage, left: Sequence[Visit], *, resumed: bool) -> Ended:
     try:
-        return Ended(failures=tuple(await conduct(stage, left, study_estimate(stage.study, left))))
+        failures = await conduct(stage, left, study_estimate(stage.study, left)) if left else []
+        if resumed and not stage.stop.is_set():
+            # Arms whose cells were done before are not visited again.
+            failures += await conduct_quality(stage)
+        return Ended(failures=tuple(failures))
     except WhichbitsError as error:
         return Ended(error=error)
 

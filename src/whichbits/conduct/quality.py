@@ -1,6 +1,7 @@
 """Asking an arm what its bits cost in answers, while its servers are up and nothing is timed."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from whichbits.conduct.events import Notice
 from whichbits.conduct.stage import Stage
@@ -31,7 +32,12 @@ def insist_on_quality(study: Study) -> None:
 
 def is_wanted(stage: Stage, arm: str) -> bool:
     """Return whether the study asks for quality, and the run does not hold yet what the arm says."""
-    return stage.study.quality is not None and not is_asked(stage.writer.folder, arm)
+    return arm in unasked(stage.study, stage.writer.folder)
+
+
+def unasked(study: Study, folder: Path) -> tuple[str, ...]:
+    """Return the arms whose answers the study asks for, and the run does not hold yet."""
+    return () if study.quality is None else tuple(arm for arm in study.arms if not is_asked(folder, arm))
 
 
 async def ask_about_quality(stage: Stage, running: RunningArm) -> None:

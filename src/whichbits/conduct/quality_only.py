@@ -16,8 +16,11 @@ async def conduct_quality(stage: Stage) -> list[ServerNotReady]:
     An arm that is not what it claims ends it (ArmMismatch). What is asked is kept, whatever comes after.
     """
     arms = [arm for arm in stage.study.arms if is_wanted(stage, arm)]
-    before = stage.writer.manifest.interrupted
     failures: list[ServerNotReady] = []
+    if not arms:
+        return failures
+    manifest = stage.writer.manifest
+    before = manifest.interrupted and any(cell.state != "done" for cell in manifest.cells)
     interrupted = False
     stage.listen(StudyStarted((), tuple(arms)))
     try:

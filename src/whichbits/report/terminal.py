@@ -78,7 +78,10 @@ def _sections(summary: Summary, manifest: Manifest, folder: str) -> Iterator[Ren
         yield _section(title, loads, _answer(summary))
     if summary.predictions:
         yield _section("Predictions", "", predictions.terminal(summary))
-    yield _section(f"Cells by {LOAD_NAMES[summary.load_unit]}", cap_text(summary), cell_table(summary), legend(summary))
+    if summary.cells:
+        yield _section(
+            f"Cells by {LOAD_NAMES[summary.load_unit]}", cap_text(summary), cell_table(summary), legend(summary)
+        )
     if costs := cost_rows(summary):
         yield _section(cost.TITLE, "", _filled(_table(*map(plain, cost_headings(summary))), costs))
     yield _section("Arms", "", _arms(summary))

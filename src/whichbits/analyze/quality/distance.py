@@ -76,19 +76,19 @@ def distance(texts: Sequence[PairedText]) -> Distance | None:
         reference_perplexity=math.exp(-sum(position.reference_logprob for position in tokens) / len(tokens)),
         perplexity_ratio=ratio_interval(gaps, [len(text.positions) for text in texts], strata, math.exp),
         typical_difference=sum(abs(position.gap) for position in tokens) / len(tokens),
-        kl=_mean(texts, "kl"),
-        agreement=_mean(texts, "agrees"),
+        kl=_mean(texts, "kl", math.inf),
+        agreement=_mean(texts, "agrees", 1.0),
     )
 
 
-def _mean(texts: Sequence[PairedText], name: str) -> Valued | None:
-    """Return the mean of what positions know under this name, over texts that know any."""
+def _mean(texts: Sequence[PairedText], name: str, highest: float) -> Valued | None:
+    """Return the mean of what positions know under this name, 0 to ``highest``, over texts that know any."""
     told = [[value for each in text.positions if (value := getattr(each, name)) is not None] for text in texts]
     rows = [(sum(values), len(values), text.text.domain) for values, text in zip(told, texts, strict=True) if values]
     if not rows:
         return None
     sums, counts, strata = zip(*rows, strict=True)
-    return ratio_interval(sums, counts, strata)
+    return ratio_interval(sums, counts, strata, lowest=0.0, highest=highest)
 
 
 def largest_difference(texts: Sequence[PairedText]) -> float:

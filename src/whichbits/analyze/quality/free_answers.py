@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from whichbits.analyze.quality.intervals import (
     mcnemar_p,
-    mean_interval,
+    mean_share,
     median_interval,
     ratio_interval,
     share_interval,
@@ -34,11 +34,11 @@ def compare_answers(arm: Sequence[FreeAnswer], reference: Sequence[FreeAnswer]) 
         questions=len(pairs),
         identical=len(pairs) - len(differ),
         identical_share=share_interval(len(pairs) - len(differ), len(pairs)),
-        shared_share=mean_interval([at / max(*length, 1) for at, length in zip(shared, lengths, strict=True)]),
+        shared_share=mean_share([at / max(*length, 1) for at, length in zip(shared, lengths, strict=True)]),
         first_divergence=median_interval(differ) if differ else None,
         mean_tokens=sum(ours for ours, _ in lengths) / len(pairs),
         reference_mean_tokens=total / len(pairs),
-        length_ratio=None if not total else ratio_interval(*_columns(lengths), [""] * len(pairs)),
+        length_ratio=None if not total else ratio_interval(*_columns(lengths), [""] * len(pairs), lowest=0.0),
         stopped=sum(ours for ours, _ in stops),
         reference_stopped=sum(theirs for _, theirs in stops),
         stopped_p=_changed(stops),

@@ -2,61 +2,92 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 
 from whichbits.analyze.quality.measures import Valued
-from whichbits.analyze.student import t_quantile
-from whichbits.record.timelines import Floats
+from whichbits.record.timelines import Floats, Ints
 
 _DRAWS = 2000
 _SEED = 7
 _TAIL = 0.025
+_NEGLIGIBLE = 1e-12
 _Z = NormalDist().inv_cdf(1 - _TAIL)
 
 
-def ratio_interval(
+@dataclass(frozen=True)
+class Clusters:
+    """Sums of a quantity over clusters (texts), how many tokens each has, and the stratum (domain) of each."""
+
+    sums: Floats
+    counts: Floats
+    strata: npt.NDArray[np.str_]
+
+    @property
+    def places(self) -> list[Ints]:
+        """The clusters of each stratum, by index."""
+        return [np.flatnonzero(self.strata == stratum) for stratum in dict.fromkeys(self.strata.tolist())]
+
+
+def ratio_interval(  # noqa: PLR0913, PLR0917 - three columns, and how the result is shown
     sums: Sequence[float],
     counts: Sequence[float],
     strata: Sequence[str],
     shown: Callable[[float], float] = float,
+    lowest: float = -math.inf,
+    highest: float = math.inf,
 ) -> Valued:
-    """Return sum(sums) / sum(counts) with a cluster bootstrap's interval, an entry a cluster (a text).
+    """Return sum(sums) / sum(counts) with the interval of a cluster bootstrap, an entry a cluster (a text).
 
-    Clusters are drawn with replacement within their stratum (a domain), whose number of texts was fixed. Percentiles
-    are moved outwards as far as Student's t lies outside the normal for so few clusters (Hesterberg 2015, "expanded
-    percentile"). ``shown`` is a rising function that the value and its ends pass through.
+    Clusters are drawn with replacement within their stratum (a domain), whose number of texts was fixed. The interval
+    is studentised (bootstrap-t, Efron 1981): each draw is held against its own standard error, so that few clusters of
+    a skewed quantity, such as a divergence, are covered, too. ``shown`` is a rising function that the value and its
+    ends pass through; ``lowest`` and ``highest`` are what the ratio can be.
     """
-    x, n = np.asarray(sums, dtype=float), np.asarray(counts, dtype=float)
-    value = shown(float(x.sum() / n.sum()))
-    freedom = x.size - len(set(strata))
-    if freedom < 1:
-        return Valued(value, None, None)
-    drawn = _draws(np.asarray(strata))
-    ratios = x[drawn].sum(axis=1) / n[drawn].sum(axis=1)
-    low, high = np.quantile(ratios, _expanded(freedom))
-    return Valued(value, shown(float(low)), shown(float(high)))
+    given = Clusters(np.asarray(sums, dtype=float), np.asarray(counts, dtype=float), np.asarray(strata))
+    value = float(given.sums.sum() / given.counts.sum())
+    if given.sums.size == len(set(strata)):
+        return Valued(shown(value), None, None)
+    error = float(_errors(given.sums[None], given.counts[None], given.places)[0])
+    below, above = _studentised(given, value)
+    ends = (max(lowest, value - above * error), min(highest, value - below * error))
+    return Valued(shown(value), shown(ends[0]), shown(ends[1]))
 
 
-def _draws(strata: npt.NDArray[np.str_]) -> npt.NDArray[np.int64]:
-    """Return indices of clusters, shape (draws, clusters)."""
+def _studentised(given: Clusters, value: float) -> tuple[float, float]:
+    """Return the 2.5 % and 97.5 % points of (drawn ratio - ratio) / the draw's own standard error."""
     random = np.random.default_rng(_SEED)
-    places = [np.flatnonzero(strata == stratum) for stratum in dict.fromkeys(strata.tolist())]
-    return np.hstack([place[random.integers(place.size, size=(_DRAWS, place.size))] for place in places])
+    drawn = np.hstack([place[random.integers(place.size, size=(_DRAWS, place.size))] for place in given.places])
+    sums, counts = given.sums[drawn], given.counts[drawn]
+    ends = np.cumsum([place.size for place in given.places])
+    errors = _errors(sums, counts, np.split(np.arange(ends[-1]), ends[:-1]))
+    # A draw of one cluster only, again and again, has no error of its own, and says nothing.
+    telling = errors > _NEGLIGIBLE * abs(value)
+    if not telling.any():
+        return 0.0, 0.0
+    ratios = sums[telling].sum(axis=1) / counts[telling].sum(axis=1)
+    low, high = np.quantile((ratios - value) / errors[telling], (_TAIL, 1 - _TAIL))
+    return float(low), float(high)
 
 
-def _expanded(freedom: int) -> tuple[float, float]:
-    """Return the percentiles to take: 2.5 % and 97.5 % for very many clusters, further out for few."""
-    beyond = math.sqrt((freedom + 1) / freedom) * t_quantile(1 - _TAIL, freedom)
-    tail = NormalDist().cdf(-beyond)
-    return tail, 1 - tail
+def _errors(sums: Floats, counts: Floats, places: Sequence[Ints]) -> Floats:
+    """Return the linearised standard error of each row's ratio; sums and counts have shape (rows, clusters)."""
+    ratios = sums.sum(axis=1) / counts.sum(axis=1)
+    residuals = sums - ratios[:, None] * counts
+    variance = np.zeros(len(ratios))
+    for place in places:
+        if place.size > 1:
+            variance += place.size * residuals[:, place].var(axis=1, ddof=1)
+    errors: Floats = np.sqrt(variance) / counts.sum(axis=1)
+    return errors
 
 
-def mean_interval(values: Sequence[float]) -> Valued:
-    """Return a mean with its bootstrap interval; values are independent."""
-    return ratio_interval(values, [1.0] * len(values), [""] * len(values))
+def mean_share(values: Sequence[float]) -> Valued:
+    """Return the mean of shares with its bootstrap interval; values are independent."""
+    return ratio_interval(values, [1.0] * len(values), [""] * len(values), lowest=0.0, highest=1.0)
 
 
 def median_interval(values: Sequence[float]) -> Valued:

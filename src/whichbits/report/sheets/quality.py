@@ -8,6 +8,7 @@ from whichbits.record.schema import Manifest
 from whichbits.report.sheets.sheet import Sheet
 from whichbits.report.wording import MISSING, number, share_text, short_load
 
+_LARGE = 10
 _LOWER_BOUND = "KL is a lower bound: tokens beyond the likeliest ones are one bucket."
 
 
@@ -166,8 +167,8 @@ def _distance(found: Distance | None) -> tuple[str, ...]:
     return (
         str(found.tokens),
         number(found.perplexity),
-        _between(f"{ratio.value:.4f}", ratio, "{:.4f}"),
-        MISSING if found.kl is None else _between(f"{found.kl.value:.3g}", found.kl, "{:.3g}"),
+        _between(ratio, "{:.4f}" if ratio.value < _LARGE else "{:.3g}"),
+        MISSING if found.kl is None else _between(found.kl, "{:.3g}"),
         MISSING if found.agreement is None else _share(found.agreement),
     )
 
@@ -180,16 +181,16 @@ def _answers(arm: ArmQuality) -> tuple[str, ...]:
     return (
         str(found.questions),
         str(found.identical),
-        MISSING if first is None else _between(f"{first.value:.0f}", first, "{:.0f}"),
+        MISSING if first is None else _between(first, "{:.0f}"),
         number(found.mean_tokens),
-        MISSING if ratio is None else _between(f"{ratio.value:.2f}", ratio, "{:.2f}"),
+        MISSING if ratio is None else _between(ratio, "{:.2f}"),
         f"{found.stopped} ({found.reference_stopped})",
         f"{found.loops} ({found.reference_loops})",
     )
 
 
 def _trade(each: TradeOff) -> tuple[str, ...]:
-    speeds = [f"{_between(f'{s.ratio.value:.2f}', s.ratio, '{:.2f}')} at {short_load(s.load)}" for s in each.speeds]
+    speeds = [f"{_between(s.ratio, '{:.2f}')} at {short_load(s.load)}" for s in each.speeds]
     low, high = (speeds[0], speeds[-1]) if speeds else (MISSING, MISSING)
     return (
         each.arm,
@@ -212,6 +213,6 @@ def _points(found: Valued) -> str:
     return f"{100 * found.value:+.1f}{ends}"
 
 
-def _between(value: str, found: Valued, layout: str) -> str:
+def _between(found: Valued, layout: str) -> str:
     ends = "" if found.low is None else f" ({layout.format(found.low)} to {layout.format(found.high)})"
-    return f"{value}{ends}"
+    return f"{layout.format(found.value)}{ends}"
