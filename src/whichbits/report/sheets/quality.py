@@ -214,5 +214,6 @@ def _points(found: Valued) -> str:
 
 
 def _between(found: Valued, layout: str) -> str:
-    ends = "" if found.low is None else f" ({layout.format(found.low)} to {layout.format(found.high)})"
+    exact = found.low == found.high
+    ends = "" if exact else f" ({layout.format(found.low)} to {layout.format(found.high)})"
     return f"{layout.format(found.value)}{ends}"
