@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test test-vllm kubectl lint types rooms format schema clean
+.PHONY: help demo test test-vllm test-browser chromium kubectl lint types rooms format schema clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -22,6 +22,14 @@ kubectl:  ## install kubectl for the tests of Kubernetes, where apt is there and
 	@command -v kubectl || { [ "$$(id -u)" = 0 ] && command -v apt-get && $(APT) update \
 	  && $(APT) install -y --no-install-recommends kubernetes-client; } \
 	|| echo "kubectl is not here and cannot be installed: its tests are skipped"
+
+test-browser: .venv/dev.stamp chromium  ## open the pages in a real Chromium
+	$(BIN)/python -m pytest -m browser tests/browser
+
+chromium:  ## install Chromium for the tests of pages, where apt is there and lets you
+	@command -v chromium || { [ "$$(id -u)" = 0 ] && command -v apt-get && $(APT) update \
+	  && $(APT) install -y --no-install-recommends chromium; } \
+	|| { echo "chromium is not here and cannot be installed: name a browser as WHICHBITS_CHROMIUM" && false; }
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .

@@ -33,6 +33,8 @@ app.command("whichbits.cli.predict:predict", name="predict", help="Play a study 
 app.command("whichbits.cli.plan:plan", name="plan", help="Find the cheapest fleet for a day of traffic, without a GPU.")
 app.command("whichbits.cli.calibrate:calibrate_run", name="calibrate", help="Fit the predictor to a measured run.")
 app.command("whichbits.cli.report:report", name="report", help="Rebuild a run's report from what it recorded.")
+app.command("whichbits.cli.doctor:doctor", name="doctor", help="Say what is wrong here before anything starts.")
+app.command("whichbits.cli.view:view", name="view", help="Browse runs, compare them, and follow one, in a browser.")
 app.command("whichbits.cli.inspect:inspect", name="inspect", help=_INSPECT)
 app.command(
     "whichbits.cli.compare:compare_results",

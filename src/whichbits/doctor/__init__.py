@@ -1,0 +1,1 @@
+"""What is wrong with this machine, an interpreter or a study, before anything is started."""

@@ -1,0 +1,99 @@
+"""The builds of torch and its companions: one CUDA for all, and imports that work."""
+
+import subprocess
+from collections.abc import Iterable, Iterator
+
+from whichbits.doctor.diagnosis import Diagnosis, Patient, good, unknown
+from whichbits.doctor.interpreter import Distribution, Interpreter
+
+TORCH_FAMILY = ("torch", "torchvision", "torchaudio")
+_IMPORT_SECONDS = 180.0
+_TRIAL = """
+import importlib, sys
+for name in sys.argv[1:]:
+    try:
+        importlib.import_module(name)
+    except BaseException as error:
+        print(name + "\\t" + type(error).__name__ + ": " + " ".join(str(error).split())[:400])
+"""
+
+
+def wheel_index(interpreter: Interpreter) -> str:
+    """Return the part of PyTorch's index that holds builds for this torch: ``cu130``, ``cpu``."""
+    torch = interpreter.distributions.get("torch")
+    cuda = None if torch is None else torch.cuda_version
+    return f"cu{cuda.replace('.', '')}" if cuda else "cpu"
+
+
+def check_cuda_builds(patient: Patient) -> Iterator[Diagnosis]:
+    """Compare the CUDA that torch and its companions were built for."""
+    for interpreter in patient.interpreters:
+        torch = interpreter.distributions.get("torch")
+        if torch is not None:
+            yield from _companions(interpreter, torch)
+
+
+def _companions(interpreter: Interpreter, torch: Distribution) -> Iterator[Diagnosis]:
+    builds = {name: interpreter.distributions[name] for name in TORCH_FAMILY if name in interpreter.distributions}
+    clashing = {name: build for name, build in builds.items() if _clash(torch, build)}
+    for name, build in clashing.items():
+        yield Diagnosis(
+            "cuda_builds_clash",
+            "problem",
+            interpreter.path,
+            f"torch {torch.version} is built for {_cuda(torch)}, {name} {build.version} for {_cuda(build)}",
+            why="a new vLLM brought a new torch, and what was installed before stayed; "
+            "importing both raises an error, and vLLM does so through transformers",
+            fix=f"pip install {name} --index-url https://download.pytorch.org/whl/{wheel_index(interpreter)} "
+            "(removing it ends the start of newer vLLM)",
+        )
+    if not clashing:
+        told = ", ".join(f"{name} {build.build or build.version}" for name, build in builds.items())
+        yield good("cuda_builds", interpreter.path, f"{told}: {_cuda(torch)}")
+
+
+def _clash(torch: Distribution, other: Distribution) -> bool:
+    """Return whether both say for which CUDA they are, and do not agree; silence is no clash."""
+    told = [build.cuda_version or ("cpu" if build.is_cpu_build else None) for build in (torch, other)]
+    return None not in told and told[0] != told[1]
+
+
+def _cuda(build: Distribution) -> str:
+    return f"CUDA {build.cuda_version}" if build.cuda_version else "the processor"
+
+
+def check_imports(patient: Patient) -> Iterator[Diagnosis]:
+    """Import torch and its companions in each interpreter, as vLLM will."""
+    for interpreter in patient.interpreters:
+        names = [name for name in TORCH_FAMILY if name in interpreter.distributions]
+        if names:
+            yield from _imports(interpreter, names)
+
+
+def _imports(interpreter: Interpreter, names: list[str]) -> Iterable[Diagnosis]:
+    try:
+        told = subprocess.run(
+            [interpreter.path, "-c", _TRIAL, *names],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_IMPORT_SECONDS,
+            check=True,
+        ).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        return [unknown("imports", interpreter.path, f"importing {', '.join(names)} did not end well: {error}")]
+    failures = [line.split("\t", 1) for line in told.splitlines() if "\t" in line]
+    if not failures:
+        return [good("imports", interpreter.path, f"{', '.join(names)} can be imported")]
+    return [
+        Diagnosis(
+            "import_fails",
+            "problem",
+            interpreter.path,
+            f"import {name} fails: {reason}",
+            why="its compiled part belongs to another torch or another CUDA, or a library is missing",
+            fix=f"install the build of {name} that goes with this torch "
+            f"(--index-url https://download.pytorch.org/whl/{wheel_index(interpreter)})",
+        )
+        for name, reason in failures
+    ]

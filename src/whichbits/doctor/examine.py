@@ -1,0 +1,55 @@
+"""The examination: every check in order; one that breaks says so and keeps no other from speaking."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+from whichbits.doctor.arms import check_arms, check_targets, paths_of
+from whichbits.doctor.bench import check_bench, check_commands
+from whichbits.doctor.builds import check_cuda_builds, check_imports
+from whichbits.doctor.diagnosis import Check, Diagnosis, Patient, unknown
+from whichbits.doctor.gpus import check_gpus
+from whichbits.doctor.interpreter import Interpreter, ask_interpreter
+from whichbits.doctor.machine import check_machine
+from whichbits.doctor.packages import check_python, check_requirements
+from whichbits.errors import WhichbitsError
+from whichbits.study.model import Study
+
+
+def examine(
+    study: Study | None, pythons: Sequence[str] = (), commands: Path | None = None, *, imports: bool = True
+) -> list[Diagnosis]:
+    """Examine this machine, the interpreters and the study.
+
+    Interpreters are those named, or else those of the study's arms, or else this one; ``imports`` imports torch in
+    each.
+
+    Raises:
+        BadInput: an interpreter does not run, or ``commands`` cannot be read.
+    """
+    patient = Patient(tuple(_interpreters(study, pythons)), study)
+    checks: list[Check] = [check_python, check_requirements, check_cuda_builds]
+    checks += [check_imports] if imports else []
+    checks += [check_bench]
+    checks += [] if commands is None else [partial(check_commands, commands)]
+    checks += [check_gpus, check_machine, check_targets, check_arms]
+    return [said for check in checks for said in _said_by(check, patient)]
+
+
+def _interpreters(study: Study | None, pythons: Sequence[str]) -> Iterator[Interpreter]:
+    if pythons:
+        yield from (ask_interpreter(python) for python in pythons)
+    elif study is None:
+        yield ask_interpreter(None)
+    else:
+        yield from (ask_interpreter(python, arms) for python, arms in paths_of(study).items())
+
+
+def _said_by(check: Check, patient: Patient) -> Iterator[Diagnosis]:
+    try:
+        yield from check(patient)
+    except WhichbitsError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a machine can be strange in ways that nobody foresaw
+        name = getattr(check, "__name__", "check_commands").removeprefix("check_")
+        yield unknown("check_broke", name, f"this could not be examined: {type(error).__name__}: {error}")

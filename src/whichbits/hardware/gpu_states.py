@@ -1,0 +1,106 @@
+"""What NVIDIA cards are doing and may do now, as nvidia-smi tells it, before anything of ours runs on them."""
+
+import csv
+import subprocess
+from dataclasses import dataclass
+
+_SECONDS = 20.0
+_FIELDS = (
+    "index",
+    "name",
+    "uuid",
+    "driver_version",
+    "compute_cap",
+    "memory.total",
+    "memory.used",
+    "power.limit",
+    "power.default_limit",
+    "clocks.max.sm",
+    "clocks.applications.graphics",
+    "clocks.default_applications.graphics",
+    "mig.mode.current",
+    "utilization.gpu",
+)
+
+
+@dataclass(frozen=True)
+class GpuState:
+    """One card. Memory in MiB, power in W, clocks in MHz, utilisation in percent; None where it is not told."""
+
+    index: int
+    name: str
+    uuid: str
+    driver: str
+    capability: str | None
+    memory_total: float | None
+    memory_used: float | None
+    power_limit: float | None
+    power_default: float | None
+    clock_highest: float | None
+    clock_set: float | None
+    clock_default: float | None
+    mig: bool
+    utilisation: float | None
+
+
+@dataclass(frozen=True)
+class GpuUser:
+    """A process that holds memory on a card; MiB, None where the driver does not say."""
+
+    uuid: str
+    pid: str
+    name: str
+    memory: float | None
+
+
+def gpu_states() -> list[GpuState]:
+    """Return one state a card; empty where there is no card or no driver."""
+    return [_state(dict(zip(_FIELDS, row, strict=True))) for row in _query("gpu", _FIELDS) if len(row) == len(_FIELDS)]
+
+
+def gpu_users() -> list[GpuUser]:
+    """Return the processes on all cards; inside a container the driver hides those of others."""
+    rows = _query("compute-apps", ("gpu_uuid", "pid", "process_name", "used_memory"))
+    return [
+        GpuUser(uuid, pid, name, _number(memory)) for uuid, pid, name, memory in (row for row in rows if len(row) == 4)
+    ]
+
+
+def _query(what: str, fields: tuple[str, ...]) -> list[list[str]]:
+    try:
+        listed = subprocess.run(
+            ["nvidia-smi", f"--query-{what}={','.join(fields)}", "--format=csv,noheader,nounits"],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=_SECONDS,
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return [[cell.strip() for cell in row] for row in csv.reader(listed.splitlines()) if row]
+
+
+def _state(row: dict[str, str]) -> GpuState:
+    return GpuState(
+        index=int(row["index"]),
+        name=row["name"],
+        uuid=row["uuid"],
+        driver=row["driver_version"],
+        capability=row["compute_cap"] if _number(row["compute_cap"]) is not None else None,
+        memory_total=_number(row["memory.total"]),
+        memory_used=_number(row["memory.used"]),
+        power_limit=_number(row["power.limit"]),
+        power_default=_number(row["power.default_limit"]),
+        clock_highest=_number(row["clocks.max.sm"]),
+        clock_set=_number(row["clocks.applications.graphics"]),
+        clock_default=_number(row["clocks.default_applications.graphics"]),
+        mig=row["mig.mode.current"] == "Enabled",
+        utilisation=_number(row["utilization.gpu"]),
+    )
+
+
+def _number(cell: str) -> float | None:
+    try:
+        return float(cell)
+    except ValueError:  # "[N/A]", "[Not Supported]"
+        return None

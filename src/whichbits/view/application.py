@@ -1,0 +1,149 @@
+"""The web application: addresses to pages."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from urllib.parse import quote
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from whichbits.analyze.arm_pairs import pairs
+from whichbits.analyze.comparison import compare
+from whichbits.analyze.load_curves import MARGIN
+from whichbits.analyze.sources import read_source
+from whichbits.errors import WhichbitsError
+from whichbits.record.run import Run
+from whichbits.view import pages
+from whichbits.view.catalogue import Catalogue, Entry
+from whichbits.view.door import door
+from whichbits.view.exposition import exposition
+from whichbits.view.files import content_type, files_of, find_file
+from whichbits.view.reports import Reports
+from whichbits.view.selection import Selection
+
+_REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+_STATIC = Path(__file__).parent / "static"
+
+
+def application(folder: Path, host: str, token: str | None) -> web.Application:
+    """Return the application over the runs of ``folder``."""
+    app = web.Application(middlewares=[door(host, token), _explaining])
+    site = _Site(Catalogue(folder), Reports())
+    app.add_routes(
+        [
+            web.get("/", site.runs),
+            web.get("/runs/{name:[^/]+}/", site.run),
+            web.get("/runs/{name:[^/]+}/report", site.report),
+            web.get("/runs/{name:[^/]+}/state", site.state),
+            web.get("/runs/{name:[^/]+}/files/{path:.+}", site.file),
+            web.get("/compare", site.compare),
+            web.get("/metrics", site.metrics),
+            web.get("/static/{name}", _static),
+        ]
+    )
+    return app
+
+
+class _Site:
+    def __init__(self, catalogue: Catalogue, reports: Reports) -> None:
+        self._catalogue = catalogue
+        self._reports = reports
+
+    async def runs(self, request: web.Request) -> web.Response:
+        selection = Selection.of(request.query)
+        entries = await asyncio.to_thread(self._catalogue.entries)
+        return _page(pages.runs(self._catalogue.folder, entries, selection))
+
+    async def run(self, request: web.Request) -> web.Response:
+        entry = self._entry(request)
+        if entry.problem is not None:
+            return _page(pages.problem(entry.name, entry.problem), status=422)
+        run = Run.load(entry.folder)
+        others = [other for other in self._catalogue.entries() if other.name != entry.name]
+        return _page(pages.run(entry, run, files_of(entry.folder), others))
+
+    async def report(self, request: web.Request) -> web.Response:
+        content = await self._reports.of(self._entry(request).folder)
+        return web.Response(
+            body=content, content_type="text/html", charset="utf-8", headers={"Content-Security-Policy": _REPORT_POLICY}
+        )
+
+    async def state(self, request: web.Request) -> web.Response:
+        entry = self._entry(request)
+        cells = () if entry.problem is not None else Run.load(entry.folder).cells
+        told = {"progress": entry.progress, "ended": entry.ended, "cells": [pages.cell_row(cell) for cell in cells]}
+        return web.Response(text=json.dumps(told), content_type="application/json")
+
+    async def file(self, request: web.Request) -> web.StreamResponse:
+        found = find_file(self._entry(request).folder, request.match_info["path"])
+        if found is None:
+            raise web.HTTPNotFound(text="This run has no such file.\n")
+        # A picture or page of a run opens as one, but runs nothing and asks for nothing.
+        headers = {"Content-Type": content_type(found), "Content-Security-Policy": f"sandbox; {_REPORT_POLICY}"}
+        return web.FileResponse(found, headers=headers)
+
+    async def compare(self, request: web.Request) -> web.Response:
+        names = list(dict.fromkeys(request.query.getall("run", [])))
+        if len(names) < 2:
+            return _page(pages.problem("Compare", "Choose two runs or more in the list."), status=400)
+        entries = [self._named(name) for name in names]
+        found = await asyncio.to_thread(
+            lambda: compare(pairs([read_source(f"{entry.name}={entry.folder}") for entry in entries]), MARGIN)
+        )
+        return _page(pages.comparison(found, entries))
+
+    async def metrics(self, _request: web.Request) -> web.Response:
+        running = [entry for entry in self._catalogue.entries() if entry.progress == "running"]
+        return web.Response(text=exposition((entry.name, Run.load(entry.folder).cells) for entry in running))
+
+    def _entry(self, request: web.Request) -> Entry:
+        return self._named(request.match_info["name"])
+
+    def _named(self, name: str) -> Entry:
+        found = self._catalogue.find(name)
+        if found is None:
+            raise web.HTTPNotFound(text="There is no such run here.\n")
+        return found
+
+
+@web.middleware
+async def _explaining(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Show what whichbits itself refuses as a page with its reason and remedy."""
+    try:
+        return await handler(request)
+    except WhichbitsError as error:
+        return _page(pages.refusal(error), status=422)
+
+
+async def _static(request: web.Request) -> web.StreamResponse:
+    name = request.match_info["name"]
+    if name == "report.css":
+        return web.Response(text=pages.report_style(), content_type="text/css")
+    if name not in ("view.css", "view.js"):
+        raise web.HTTPNotFound
+    return web.FileResponse(_STATIC / name)
+
+
+def _page(text: str, status: int = 200) -> web.Response:
+    return web.Response(text=text, content_type="text/html", status=status)
+
+
+async def serve(
+    app: web.Application, host: str, port: int, ready: Callable[[str], None], stop: Awaitable[object]
+) -> None:
+    """Serve until ``stop`` is done; ``ready`` is told the address.
+
+    Raises:
+        OSError: the port is taken, or the host is not ours.
+    """
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, host, port).start()
+        _, bound, *_ = runner.addresses[0]
+        ready(f"http://{f'[{host}]' if ':' in host else quote(host)}:{bound}/")
+        await stop
+    finally:
+        await runner.cleanup()

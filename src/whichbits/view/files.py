@@ -1,0 +1,45 @@
+"""Files of a run that may leave: what lies in its folder, under no other name and by no link out of it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_SHOWN = {
+    ".html": "text/html; charset=utf-8",
+    ".md": "text/plain; charset=utf-8",
+    ".json": "application/json",
+    ".jsonl": "text/plain; charset=utf-8",
+    ".log": "text/plain; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+_OTHER = "application/octet-stream"
+
+
+@dataclass(frozen=True)
+class RunFile:
+    """A file by its path within the run."""
+
+    path: str
+    bytes: int
+
+
+def files_of(folder: Path) -> list[RunFile]:
+    """Return the run's files, by path."""
+    return [RunFile(path.relative_to(folder).as_posix(), path.stat().st_size) for path in sorted(_inside(folder))]
+
+
+def find_file(folder: Path, path: str) -> Path | None:
+    """Return the file at ``path`` within the run; None for anything else, a way out of the folder included."""
+    return next((each for each in _inside(folder) if each.relative_to(folder).as_posix() == path), None)
+
+
+def content_type(path: Path) -> str:
+    """Return as what a browser may take a file; what it cannot show, it saves."""
+    return _SHOWN.get(path.suffix, _OTHER)
+
+
+def _inside(folder: Path) -> Iterator[Path]:
+    home = folder.resolve()
+    for path in folder.rglob("*"):
+        if path.is_file() and path.resolve().is_relative_to(home):
+            yield path
