@@ -1,4 +1,4 @@
-"""A Qwen2 whose distributions are known: after a word, logits are those of its embedding under the output layer."""
+"""A Qwen2 whose distributions are known: after a token, logits are its embedding under the output layer."""
 
 import json
 from dataclasses import dataclass
@@ -9,11 +9,18 @@ import numpy as np
 
 from tests.vllm.tiny_qwen2 import VOCABULARY, write_tiny_qwen2
 from whichbits.record.timelines import Floats
+from whichbits.serve.embedded.weights.vocabulary import byte_letters
 
 _HIDDEN, _FEED_FORWARD, _LAYERS, _KV = 128, 256, 2, 64
 _SHARPNESS = 0.06
-FIRST, LAST = 10, 1000
-"""Words of texts: special tokens stand before."""
+_SPECIAL = 3
+FIRST, LAST = _SPECIAL + ord("!"), _SPECIAL + ord("~") + 1
+"""Tokens of texts: printable characters, one a token."""
+
+
+def text_of(tokens: list[int]) -> str:
+    """Return the text that these tokens are."""
+    return "".join(chr(token - _SPECIAL) for token in tokens)
 
 
 @dataclass(frozen=True)
@@ -35,7 +42,7 @@ class Bigram:
 
 
 def write_bigram(folder: Path, *, noise: float = 0.0, shuffled: bool = False) -> Bigram:
-    """Write a model in which each word is followed by the next one, more or less; ``shuffled`` breaks it.
+    """Write a model in which each byte is followed by the next one, more or less; ``shuffled`` breaks it.
 
     ``noise`` is added to the output layer, relative to its own spread.
     """
@@ -45,8 +52,26 @@ def write_bigram(folder: Path, *, noise: float = 0.0, shuffled: bool = False) ->
     output += noise * _SHARPNESS * np.random.default_rng(3).standard_normal(output.shape)
     output = _as_bfloat16(random.permutation(output) if shuffled else output)
     write_tiny_qwen2(folder)
+    (folder / "tokenizer.json").write_text(json.dumps(_bytes_as_tokens()), encoding="utf-8")
     _write_safetensors(folder / "model.safetensors", _tensors(embeddings, output))
     return Bigram(folder, embeddings, output)
+
+
+def _bytes_as_tokens() -> dict[str, Any]:
+    """Return a byte-level tokenizer without merges: the kind that transformers makes of every Qwen2."""
+    special = ["<bos>", "<eos>", "<unk>"]
+    letters = byte_letters()
+    words = [*special, *(letters[byte] for byte in range(256))]
+    words += [f"<unused{number}>" for number in range(VOCABULARY - len(words))]
+    plain = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
+    return {
+        "version": "1.0",
+        "added_tokens": [{"id": number, "content": word} | plain for number, word in enumerate(special)],
+        "pre_tokenizer": level,
+        "decoder": level,
+        "model": {"type": "BPE", "vocab": {word: number for number, word in enumerate(words)}, "merges": []},
+    }
 
 
 def _tensors(embeddings: Floats, output: Floats) -> dict[str, Floats]:

@@ -9,26 +9,26 @@ import pytest
 from scipy.special import rel_entr
 
 from tests.e2e.tool import AS_INSTALLED, tool
-from tests.vllm.bigram_qwen2 import FIRST, LAST, Bigram, write_bigram
+from tests.vllm.bigram_qwen2 import FIRST, LAST, Bigram, text_of, write_bigram
 from tests.vllm.studies import arm, write_study
 
 pytestmark = pytest.mark.vllm
 
-_TEXTS, _WORDS = 8, 60
+_TEXTS, _TOKENS = 8, 60
 _PATIENCE_S = 560.0
 """Four servers start, one after the other."""
 
 
 def written_by(model: Bigram) -> list[list[int]]:
-    """Return texts that the model itself would write, its special words left out."""
+    """Return texts that the model itself would write, were there printable characters only."""
     random = np.random.default_rng(4)
     texts = []
     for _ in range(_TEXTS):
-        words = [int(random.integers(FIRST, LAST))]
-        while len(words) < _WORDS:
-            logprobs = model.logprobs(words[-1:])[0, FIRST:LAST]
-            words.append(FIRST + int(np.argmax(logprobs + random.gumbel(size=LAST - FIRST))))
-        texts.append(words)
+        tokens = [int(random.integers(FIRST, LAST))]
+        while len(tokens) < _TOKENS:
+            logprobs = model.logprobs(tokens[-1:])[0, FIRST:LAST]
+            tokens.append(FIRST + int(np.argmax(logprobs + random.gumbel(size=LAST - FIRST))))
+        texts.append(tokens)
     return texts
 
 
@@ -41,8 +41,8 @@ def test_distances_on_vllm_are_those_of_the_models(tmp_path: Path, vllm_python: 
     models = {"bf16": models["bf16"], "again": models["bf16"], **models}
     texts = written_by(models["bf16"])
     (tmp_path / "texts").mkdir()
-    lines = (f"%% {at}\n" + " ".join(f"w{word}" for word in words) for at, words in enumerate(texts))
-    (tmp_path / "texts" / "words.txt").write_text("\n".join(lines), encoding="utf-8")
+    lines = (f"%% {at}\n{text_of(tokens)}" for at, tokens in enumerate(texts))
+    (tmp_path / "texts" / "own.txt").write_text("\n".join(lines), encoding="utf-8")
     arms = {name: arm(vllm_python, model.folder, load_format="auto") for name, model in models.items()}
     asked = {"texts": str(tmp_path / "texts"), "answer_tokens": 24, "reference": "bf16"}
     with tool(
@@ -66,8 +66,8 @@ def test_distances_on_vllm_are_those_of_the_models(tmp_path: Path, vllm_python: 
 
 def _check(told: dict[str, Any], reference: Bigram, model: Bigram, texts: list[list[int]]) -> None:
     """Hold what was told against exact arithmetic; bfloat16 activations leave some percent."""
-    before = [word for words in texts for word in words[:-1]]
-    after = [word for words in texts for word in words[1:]]
+    before = [token for tokens in texts for token in tokens[:-1]]
+    after = [token for tokens in texts for token in tokens[1:]]
     p, q = reference.logprobs(before), model.logprobs(before)
     kl = rel_entr(np.exp(p), np.exp(q)).sum(axis=1).mean()
 
