@@ -106,7 +106,7 @@ def test_the_report_shows_what_the_bits_cost(outcome: Outcome) -> None:
     assert "shuffled against fp16: broken, whatever its size and speed." in " ".join(outcome.said.split())
 
 
-def test_a_study_with_quality_asks_after_its_cells_and_recommends_no_broken_arm(tmp_path: Path) -> None:
+def test_a_study_asks_after_its_cells_recommends_no_broken_arm_and_resumes_what_is_missing(tmp_path: Path) -> None:
     arms = ("fp16", "shuffled")
     study = json.loads(write_study(tmp_path).read_text())
     chosen = {name: arm for name, arm in study["arms"].items() if name in arms}
@@ -118,12 +118,17 @@ def test_a_study_with_quality_asks_after_its_cells_and_recommends_no_broken_arm(
             code = running.wait()
             summary = json.loads(running.stdout)
         run = run_of(tmp_path)
+        (run.folder / "quality" / "fp16.tokens.parquet").unlink()
+        with tool(tmp_path, "run", "--resume", run.folder, "--json", program=AS_INSTALLED) as resumed:
+            assert resumed.wait() == code, resumed.stderr
+            again = json.loads(resumed.stdout)
 
     assert code == good_exit(run)
     assert [cell["state"] for cell in summary["cells"]] == ["done", "done"]
     assert summary["quality"]["arms"][1]["verdict"] == "broken"
     assert summary["recommendation"] == []
     assert summary["answer"] is None
+    assert again == summary
 
 
 def test_a_run_without_quality_is_asked_later(outcome: Outcome, tmp_path: Path) -> None:

@@ -115,8 +115,8 @@ def _prepare(arms: Sequence[Arm], listen: Progress) -> None:
 async def _conduct(stage: Stage, left: Sequence[Visit], *, resumed: bool) -> Ended:
     try:
         failures = await conduct(stage, left, study_estimate(stage.study, left)) if left else []
-        if resumed and not stage.stop.is_set():
-            # Arms whose cells were done before are not visited again.
+        if (resumed or stage.study.searches) and not stage.stop.is_set():
+            # Arms whose cells were done before are not visited again, and a search's budget is not for questions.
             failures += await conduct_quality(stage)
         return Ended(failures=tuple(failures))
     except WhichbitsError as error:

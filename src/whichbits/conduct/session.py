@@ -74,8 +74,9 @@ async def _visit(stage: Stage, visit: Visit, failures: list[ServerNotReady]) -> 
             await _measure_all(stage, replace(visit, cells=cells), _Up(running, beds), failures)
             cells = visit.more() if visit.more is not None else ()
         for arm, served in list(running.items()):
-            if is_wanted(stage, arm):
-                await _ask(stage, visit, _Up(running, beds), served)
+            if not stage.study.searches and is_wanted(stage, arm):
+                with _given_up_if_not_ready(stage, visit, arm, failures):
+                    await _ask(stage, visit, _Up(running, beds), served)
         # Last, since a profiler slows what it watches and its traffic leaves prompts in caches.
         for arm, served in running.items():
             await profile_arm(stage, [cell for cell in visit.cells if cell.arm == arm], served)
