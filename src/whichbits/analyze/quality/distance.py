@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from whichbits.analyze.quality.divergence import agree, kl_lower_bound
-from whichbits.analyze.quality.intervals import ratio_interval
+from whichbits.analyze.quality.intervals import ratio_interval, share_interval
 from whichbits.analyze.quality.measures import Distance, Valued, WorstPosition
 from whichbits.quality.asked import ScoredText, Token
 
@@ -77,8 +77,17 @@ def distance(texts: Sequence[PairedText]) -> Distance | None:
         perplexity_ratio=ratio_interval(gaps, [len(text.positions) for text in texts], strata, math.exp),
         typical_difference=sum(abs(position.gap) for position in tokens) / len(tokens),
         kl=_mean(texts, "kl", math.inf),
-        agreement=_mean(texts, "agrees", 1.0),
+        agreement=_agreement(texts),
     )
+
+
+def _agreement(texts: Sequence[PairedText]) -> Valued | None:
+    """Return the share of positions that agree; where all or none do, resampling sees no doubt, and Wilson's stands."""
+    found = _mean(texts, "agrees", 1.0)
+    if found is None or found.value not in (0.0, 1.0):
+        return found
+    told = [position.agrees for text in texts for position in text.positions if position.agrees is not None]
+    return share_interval(sum(told), len(told))
 
 
 def _mean(texts: Sequence[PairedText], name: str, highest: float) -> Valued | None:
