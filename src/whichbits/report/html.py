@@ -65,7 +65,7 @@ def html(summary: Summary, manifest: Manifest) -> Mapping[str, bytes]:
         summary=summary,
         manifest=manifest,
         interruption=interruption(summary),
-        resume=resume_command(summary.run),
+        resume=resume_command(summary),
         loads=loads_text(summary),
         repeats=repeats(summary),
         answers=answers(summary),

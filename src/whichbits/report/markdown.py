@@ -72,7 +72,7 @@ def _answer(summary: Summary, manifest: Manifest) -> Iterable[str]:
     arms = ", ".join(escaped(arm) for arm in summary.arms)
     yield f"{escaped(summary.source.capitalize())} {escaped(manifest.created)}. Arms: {arms}."
     if summary.interrupted:
-        yield f"**Interrupted**: {interruption(summary)}. To go on: `{plain(resume_command(summary.run))}`."
+        yield f"**Interrupted**: {interruption(summary)}. To go on: `{plain(resume_command(summary))}`."
     yield "## The answer"
     if not summary.recommendation:
         yield "Not enough to recommend an arm."

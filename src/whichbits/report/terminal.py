@@ -103,7 +103,7 @@ def _title(summary: Summary, manifest: Manifest, folder: str) -> Text:
     line = Text.assemble((plain(summary.study), "bold"), "  ", (f"{summary.source}, {manifest.created}", "dim"))
     if summary.interrupted:
         line.append(f"\nInterrupted: {interruption(summary)}. Go on with", style="yellow")
-        line.append(f"\n  {plain(resume_command(folder))}", style="bold")
+        line.append(f"\n  {plain(resume_command(summary, folder))}", style="bold")
     return line
 
 

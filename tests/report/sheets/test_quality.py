@@ -61,3 +61,11 @@ def test_texts_cannot_steer_the_pages(shown: list[str]) -> None:
 
 def test_without_quality_there_is_no_section() -> None:
     assert all("What the bits cost in answers" not in page for page in pages(make_summary()))
+
+
+def test_an_interrupted_run_without_cells_goes_on_by_asking() -> None:
+    for page in pages(replace(make_summary(), cells=(), interrupted=True)):
+        flat = " ".join(page.split())
+        assert "not every arm was asked" in flat
+        assert "whichbits quality 2026-11-29T1404-quickstart" in flat
+        assert "--resume" not in flat
