@@ -1,23 +1,30 @@
-"""What the client costs and how late it stamps: a paced server in another process, the real driver here.
+"""What the client costs an event and how late it stamps: a paced server in another process, the real loop here.
 
-The server keeps the monotonic time of every send; each chunk stamp is compared with its own.
+The server keeps the monotonic time of every send; gaps between stamps are compared with its own gaps.
 
-    python benchmarks/client_cost.py --streams 1000 --rate 20 --tokens 200
+    python benchmarks/client_cost.py --streams 1024 --cadence-ms 20 --tokens 200
 """
 
 import argparse
-import asyncio
 import multiprocessing
+import select
+import socket
 import time
+from collections import deque
+from collections.abc import Sequence
+from heapq import heappop, heappush
 from multiprocessing.connection import Connection as Pipe
 
 import msgspec
 import numpy as np
-import uvloop
 
-from whichbits.drive.cell import CellCapture, drive_cell
+from whichbits.drive.open_files import allow_open_files
+from whichbits.drive.part import CellPart, PartReport
+from whichbits.drive.routing import DIRECT
 from whichbits.drive.target import Target
-from whichbits.study.model import Limits, Load
+from whichbits.drive.worker import drive_part
+from whichbits.record.schema import RequestRecord
+from whichbits.study.model import Limits
 from whichbits.traffic.plan import PlannedRequest
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -28,33 +35,73 @@ EVENT = (
 )
 
 
-class PacedServer(asyncio.Protocol):
-    """Answers each request with one event every ``gap_s``, against absolute deadlines."""
+class PacedServer:
+    """Answers each request with one event a cadence, against absolute deadlines; ``spread`` puts them out of step."""
 
-    def __init__(self, gap_s: float, sends: dict[int, list[int]]) -> None:
-        self._gap_s = gap_s
-        self._sends = sends
-        self._loop = asyncio.get_running_loop()
+    def __init__(self, cadence_ns: int, *, spread: bool) -> None:
+        self._cadence_ns = cadence_ns
+        self._spread = spread
+        self._epoll = select.epoll()
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
+        self._epoll.register(self._listener.fileno(), select.EPOLLIN)
+        self._sockets: dict[int, socket.socket] = {}
+        self._due: list[tuple[int, int, int]] = []
+        self._events: dict[int, list[bytes]] = {}
+        self._made: dict[int, list[bytes]] = {}
+        self.port = self._listener.getsockname()[1]
+        self.sends: dict[int, list[int]] = {}
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport
+    def run(self, pipe: Pipe) -> None:
+        self._epoll.register(pipe.fileno(), select.EPOLLIN)
+        looked_ns = 0
+        while True:
+            now_ns = time.monotonic_ns()
+            if now_ns - looked_ns > 2_000_000 or not self._due:
+                looked_ns = now_ns
+                for fd, _ in self._epoll.poll(0 if self._due else 0.01):
+                    if fd == pipe.fileno():
+                        return
+                    self._ready(fd)
+            elif self._due[0][0] > now_ns:
+                time.sleep(min(self._due[0][0] - now_ns, 1_000_000) / 1e9)
+            else:
+                self._send_due(now_ns)
 
-    def data_received(self, data: bytes) -> None:
+    def _send_due(self, now_ns: int) -> None:
+        due = self._due
+        for _ in range(64):
+            if not due or due[0][0] > now_ns:
+                return
+            at_ns, fd, index = heappop(due)
+            stamps = self.sends[index]
+            events = self._events[fd]
+            stamps.append(time.monotonic_ns())
+            self._sockets[fd].send(events[len(stamps) - 1])
+            if len(stamps) < len(events):
+                heappush(due, (at_ns + self._cadence_ns, fd, index))
+
+    def _ready(self, fd: int) -> None:
+        if fd == self._listener.fileno():
+            sock, _ = self._listener.accept()
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._sockets[sock.fileno()] = sock
+            self._epoll.register(sock.fileno(), select.EPOLLIN)
+            return
+        data = self._sockets[fd].recv(65536)
+        if not data:
+            self._epoll.unregister(fd)
+            self._sockets.pop(fd).close()
+            return
         body = msgspec.json.decode(data.partition(b"\r\n\r\n")[2])
-        self._events = _events(body["max_tokens"])
-        self._stamps = self._sends.setdefault(body["prompt"][0], [])
-        self._transport.write(HEAD)  # type: ignore[attr-defined]
-        # Streams start out of step, as requests in a server are not.
-        self._due_s = self._loop.time() + self._gap_s * (body["prompt"][0] % 97 / 97)
-        self._loop.call_at(self._due_s, self._send)
-
-    def _send(self) -> None:
-        event = self._events[len(self._stamps)]
-        self._stamps.append(time.monotonic_ns())
-        self._transport.write(event)  # type: ignore[attr-defined]
-        if len(self._stamps) < len(self._events):
-            self._due_s += self._gap_s
-            self._loop.call_at(self._due_s, self._send)
+        index, tokens = body["prompt"][0], body["max_tokens"]
+        self._events[fd] = self._made.setdefault(tokens, [])
+        if not self._events[fd]:
+            self._events[fd] += _events(tokens)
+        self.sends[index] = []
+        self._sockets[fd].send(HEAD)
+        now_ns = time.monotonic_ns()
+        phase_ns = self._cadence_ns * (index % 97) // 97 if self._spread else -(now_ns % self._cadence_ns)
+        heappush(self._due, (now_ns + self._cadence_ns + phase_ns, fd, index))
 
 
 def _events(count: int) -> list[bytes]:
@@ -64,56 +111,80 @@ def _events(count: int) -> list[bytes]:
     return chunks
 
 
-def serve(gap_s: float, pipe: Pipe) -> None:
+def serve(cadence_ns: int, spread: bool, pipe: Pipe) -> None:
     """Run the server until the pipe says stop; then send back what was sent when."""
-
-    async def main() -> None:
-        sends: dict[int, list[int]] = {}
-        loop = asyncio.get_running_loop()
-        server = await loop.create_server(lambda: PacedServer(gap_s, sends), "127.0.0.1", 0, backlog=2048)
-        pipe.send(server.sockets[0].getsockname()[1])
-        await asyncio.to_thread(pipe.recv)
-        pipe.send((sends, time.process_time()))
-        server.close()
-
-    uvloop.run(main())
+    allow_open_files(12_000)
+    server = PacedServer(cadence_ns, spread=spread)
+    pipe.send(server.port)
+    server.run(pipe)
+    pipe.send((server.sends, time.process_time()))
 
 
-def measure(streams: int, rate: float, tokens: int) -> None:
-    """Drive one cell and print what it cost."""
+class KeepingLead:
+    """Starts at once and keeps the records."""
+
+    def __init__(self) -> None:
+        self.records: deque[RequestRecord] = deque()
+
+    def start(self) -> int | None:
+        return time.monotonic_ns() + 5_000_000
+
+    def stopped(self) -> bool:
+        return False
+
+    def told(self, sent: int, finished: int, failed: int, chunks: int) -> None:
+        pass
+
+    def keep(self, records: Sequence[RequestRecord]) -> None:
+        self.records.extend(records)
+
+
+def measure(streams: int, cadence_ms: float, tokens: int, *, spread: bool) -> None:
+    """Drive one part and print what it cost."""
     ours, theirs = multiprocessing.Pipe()
-    server = multiprocessing.get_context("spawn").Process(target=serve, args=(1 / rate, theirs))
+    context = multiprocessing.get_context("spawn")
+    server = context.Process(target=serve, args=(round(cadence_ms * 1e6), spread, theirs))
     server.start()
     target = Target("127.0.0.1", ours.recv(), "paced")
-    planned = [PlannedRequest(index, (index, 1, 2), tokens, None) for index in range(streams)]
-    capture = uvloop.run(drive_cell([target], planned, Load(concurrency=streams), Limits(), 0))
+    planned = tuple(PlannedRequest(index, (index, 1, 2), tokens, None) for index in range(streams))
+    lead = KeepingLead()
+    part_report = drive_part(CellPart((target,), planned, streams, False, Limits(), DIRECT, 0), lead)
     ours.send("stop")
     sends, server_cpu_s = ours.recv()
     server.join()
-    report(capture, sends, server_cpu_s)
+    report(list(lead.records), part_report, sends, server_cpu_s)
 
 
-def report(capture: CellCapture, sends: dict[int, list[int]], server_cpu_s: float) -> None:
-    failed = [record for record in capture.records if not record.succeeded]
-    good = [record for record in capture.records if record.succeeded]
+def report(records: list[RequestRecord], part: PartReport, sends: dict[int, list[int]], server_cpu_s: float) -> None:
+    good = [record for record in records if record.succeeded]
     lags = np.concatenate([np.subtract(record.chunk_ns, sends[record.index]) for record in good]) / 1e6
     gaps = np.concatenate([np.diff(record.chunk_ns) for record in good]) / 1e6
     server_gaps = np.concatenate([np.diff(sends[record.index]) for record in good]) / 1e6
-    seconds = (capture.finished_ns - capture.started_ns) / 1e9
-    cpu_us = (capture.health.cpu_share or float("nan")) * seconds * 1e6 / len(lags)
-    print(f"{len(good)} good, {len(failed)} failed, {len(lags)} events in {seconds:.1f} s")
-    print(f"  client      {cpu_us:.1f} us CPU an event, {capture.health.cpu_share:.0%} of a core")
-    print(f"  server      {server_cpu_s * 1e6 / len(lags):.1f} us CPU an event")
-    print(f"  stamp lag   p50 {np.percentile(lags, 50):.3f} ms, p99 {np.percentile(lags, 99):.2f} ms")
-    for who, values in (("sent", server_gaps), ("seen", gaps)):
-        print(f"  ITL {who}    p50 {np.percentile(values, 50):.1f} ms, p99 {np.percentile(values, 99):.1f} ms")
-    print(f"  self-check  {capture.health}")
+    seconds = (part.finished_ns - part.started_ns) / 1e9
+    print(
+        f"{len(good)} good, {len(records) - len(good)} failed, {len(lags)} events, {len(lags) / seconds:.0f} a second"
+    )
+    cpu_us, cpu_share = part.cpu_ns / 1e3 / len(lags), part.cpu_ns / seconds / 1e9
+    print(f"  client            {cpu_us:.1f} us CPU an event, {cpu_share:.0%} of a core")
+    print(f"  server            {server_cpu_s * 1e6 / len(lags):.1f} us CPU an event")
+    for name, values_ms in (
+        ("stamp after send", lags),
+        ("ITL error", np.abs(gaps - server_gaps)),
+        ("ITL sent", server_gaps),
+        ("ITL seen", gaps),
+        ("read lag", np.divide(part.read_lags_ns, 1e6)),
+        ("loop lag", np.divide(part.loop_lags_ns, 1e6)),
+        ("send lag", np.divide(part.send_lags_ns, 1e6)),
+    ):
+        print(f"  {name:17}", ", ".join(f"p{p} {np.percentile(values_ms, p):.3f}" for p in (50, 99, 99.9)), "ms")
+    print(f"  gaps {part.gaps}, short {part.short_gaps}, merged {part.merged_gaps}, kernel {part.kernel_stamps}")
 
 
 if __name__ == "__main__":
     flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    flags.add_argument("--streams", type=int, default=500)
-    flags.add_argument("--rate", type=float, default=20.0, help="tokens a second and stream")
-    flags.add_argument("--tokens", type=int, default=160)
+    flags.add_argument("--streams", type=int, default=512)
+    flags.add_argument("--cadence-ms", type=float, default=20.0)
+    flags.add_argument("--tokens", type=int, default=200)
+    flags.add_argument("--in-step", action="store_true", help="all streams send at the same moments, as a batch does")
     given = flags.parse_args()
-    measure(given.streams, given.rate, given.tokens)
+    measure(given.streams, given.cadence_ms, given.tokens, spread=not given.in_step)

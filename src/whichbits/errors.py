@@ -61,6 +61,12 @@ class ClientLimited(WhichbitsError):  # noqa: N818
     exit_code = 6
 
 
+class ClientFailed(WhichbitsError):  # noqa: N818
+    """A part of the load generator died, and with it a part of a cell."""
+
+    exit_code = 6
+
+
 class ArmMismatch(WhichbitsError):  # noqa: N818
     """An arm is not what it claims to be."""
 

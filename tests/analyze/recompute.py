@@ -94,7 +94,7 @@ def rate(amount: int | None, seconds: float | None) -> float | None:
 
 
 def tpot_ms(row: Row) -> float | None:
-    if (row["output_tokens"] or 0) < 2 or len(row["chunk_ns"]) < 2:
+    if (row["output_tokens"] or 0) < 2 or len(set(row["chunk_ns"])) < 2:
         return None
     return float((row["chunk_ns"][-1] - row["chunk_ns"][0]) / (row["output_tokens"] - 1) / 1e6)
 

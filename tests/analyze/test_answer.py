@@ -10,6 +10,7 @@ from tests.analyze.make_cell import summaries
 from tests.analyze.make_observed import arm, room
 from tests.record.make_run import manifest
 from whichbits.analyze.answer import Compared, answer
+from whichbits.analyze.answer_scope import holds_for
 from whichbits.analyze.crossover import crossovers
 from whichbits.analyze.summary import ArmSummary, CellSummary, Finding, SloCapacity
 from whichbits.analyze.verdicts import Answer, Regime
@@ -93,6 +94,26 @@ def test_a_single_load_is_low_or_high_but_not_both() -> None:
 
 def test_one_arm_alone_is_no_answer() -> None:
     assert compared(summaries({"w4a16": {1: 27.8}}), {"w4a16": ARMS["w4a16"]}) is None
+
+
+@pytest.mark.parametrize(
+    ("arrivals", "rate", "begins"),
+    [
+        ("gamma", 2.0, "chat with gamma arrivals"),
+        ("gamma", None, "chat, "),
+        ("poisson", 2.0, "chat, "),
+        (None, 2.0, "chat, "),
+    ],
+)
+def test_scope_names_arrivals_that_are_not_the_usual_ones(
+    arrivals: str | None, rate: float | None, begins: str
+) -> None:
+    cells = [replace(cell, request_rate=rate, prompt_tokens=100) for cell in summaries(TPOT)]
+    asked = {"traffic": {"kind": "chat"}, **({} if arrivals is None else {"arrivals": {"kind": arrivals}})}
+    said = holds_for(replace(manifest(), study=asked), ARMS, cells)["traffic"]
+
+    assert said is not None
+    assert said.startswith(begins)
 
 
 def test_scope_says_what_was_measured_and_null_what_nobody_told() -> None:

@@ -1,5 +1,6 @@
 """What a plan explains of a cell's hits, from the run as it was recorded, and what the findings make of it."""
 
+import json
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -100,6 +101,24 @@ def test_a_cache_that_holds_one_request_keeps_a_prefix_only_from_one_to_the_next
     again = sum(one == other for one, other in pairwise(order))
 
     assert expected(summary(tmp_path, study(PREFIXES), 0, kv_cache_tokens=96)) == pytest.approx((again / 10,) * 2)
+
+
+def test_turns_of_a_session_find_the_prompt_before_them(tmp_path: Path) -> None:
+    """Four sessions of prompts of 64 and 64 + 11 + 5 tokens: of each, four blocks are found again."""
+    sessions = {"kind": "sessions", "turns": 2, "first_tokens": 64, "output_tokens": 11, "input_tokens": 5}
+
+    assert expected(summary(tmp_path, study(sessions), 0)) == pytest.approx((256 / 576,) * 2)
+
+
+def test_a_trace_that_is_not_there_any_more_explains_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "trace"
+    rows = ({"timestamp": at, "input_length": 80, "output_length": 11, "hash_ids": [1]} for at in range(REQUESTS))
+    path.write_text("\n".join(map(json.dumps, rows)))
+    trace = {"kind": "trace", "path": str(path), "block_tokens": 64}
+
+    assert expected(summary(tmp_path / "there", study(trace), 0)) == pytest.approx((7 * 64 / 640,) * 2)
+    path.unlink()
+    assert expected(summary(tmp_path / "gone", study(trace), 0)) is None
 
 
 def test_the_recorded_routing_is_simulated_and_an_unknown_one_is_drawn(tmp_path: Path) -> None:

@@ -43,6 +43,18 @@ def test_an_open_loop_takes_at_least_until_its_last_arrival() -> None:
     assert all(cell.seconds > 30 for cell in planned_cells(slow, visits(slow)))
 
 
+def test_a_closed_loop_of_sessions_thinks() -> None:
+    quick, slow = (
+        study(
+            traffic={"kind": "sessions", "think": "constant", "think_seconds": think}, loads=[4], cell={"requests": 32}
+        )
+        for think in (0, 10)
+    )
+    first, later = (planned_cells(each, visits(each))[0].seconds for each in (quick, slow))
+
+    assert later - first == pytest.approx(24 * 10 / 4)
+
+
 def test_what_is_done_is_not_counted_again() -> None:
     planned = visits(quickstart())
 

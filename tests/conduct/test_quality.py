@@ -13,6 +13,7 @@ from whichbits.conduct.events import Event
 from whichbits.conduct.quality import ask_about_quality, insist_on_quality, is_wanted
 from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import Stopped
+from whichbits.drive.crew import Crew
 from whichbits.errors import BadInput
 from whichbits.quality.store import read_asked
 from whichbits.record.schema import ArmRecord
@@ -52,7 +53,8 @@ def study(folder: Path, **quality: Any) -> Study:
 @pytest.fixture
 def stage(tmp_path: Path) -> Stage:
     heard: list[Event] = []
-    return Stage(study(tmp_path), RunWriter.create(tmp_path, manifest()), heard.append, asyncio.Event(), 0)
+    crew = Crew.inline()  # sends nothing here
+    return Stage(study(tmp_path), RunWriter.create(tmp_path, manifest()), heard.append, asyncio.Event(), 0, crew)
 
 
 async def test_the_reference_is_asked_twice_the_others_once_and_nobody_again(stage: Stage) -> None:

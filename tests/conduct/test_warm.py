@@ -10,6 +10,7 @@ import pytest
 from tests.record.make_run import failed, record
 from whichbits.conduct import warm
 from whichbits.conduct.warm import warm_up
+from whichbits.drive.crew import Crew
 from whichbits.errors import ServerNotReady
 from whichbits.record.schema import RequestRecord
 from whichbits.serve.arm import RunningArm
@@ -31,7 +32,7 @@ def rounds(monkeypatch: pytest.MonkeyPatch) -> Rounds:
     def answer_with(answers: Iterable[RequestRecord]) -> None:
         left: Iterator[RequestRecord] = iter(answers)
 
-        async def drive_cell(_targets: Any, planned: list[Any], *_: Any) -> SimpleNamespace:
+        async def drive_cell(_targets: Any, planned: list[Any], *_: Any, crew: Crew) -> SimpleNamespace:
             return SimpleNamespace(records=[next(left)] * len(planned))
 
         monkeypatch.setattr(warm, "drive_cell", drive_cell)
@@ -43,20 +44,23 @@ def rounds(monkeypatch: pytest.MonkeyPatch) -> Rounds:
 async def test_it_stops_at_the_first_two_rounds_that_agree(rounds: Rounds) -> None:
     rounds(record(tpot_ms=pace) for pace in (40, 20, 11, 10, 10))
 
-    assert await warm_up(study(stable_within=0.1), RUNNING) == (40, 20, 11, 10)
+    assert (await warm_up(study(stable_within=0.1), RUNNING, Crew.inline())).medians_ms == (40, 20, 11, 10)
 
 
 @pytest.mark.parametrize(("at_most", "expected"), [(4, 1), (11, 2), (12, 3)])
 async def test_it_sends_no_more_than_it_may(rounds: Rounds, at_most: int, expected: int) -> None:
     rounds(record(tpot_ms=1024 / 2**number) for number in range(100))
 
-    assert len(await warm_up(study(at_least_requests=4, at_most_requests=at_most), RUNNING)) == expected
+    assert (
+        len((await warm_up(study(at_least_requests=4, at_most_requests=at_most), RUNNING, Crew.inline())).medians_ms)
+        == expected
+    )
 
 
 async def test_answers_of_one_token_are_paced_by_their_first(rounds: Rounds) -> None:
     rounds(record(ttft_ms=ttft, n=1) for ttft in (50, 20, 20))
 
-    assert await warm_up(study(), RUNNING) == (50, 20, 20)
+    assert (await warm_up(study(), RUNNING, Crew.inline())).medians_ms == (50, 20, 20)
 
 
 async def test_a_server_that_refuses_every_request_is_not_ready(rounds: Rounds) -> None:
@@ -64,5 +68,5 @@ async def test_a_server_that_refuses_every_request_is_not_ready(rounds: Rounds) 
     rounds([refused])
 
     with pytest.raises(ServerNotReady, match="out of patience") as failure:
-        await warm_up(study(), RUNNING)
+        await warm_up(study(), RUNNING, Crew.inline())
     assert "the.log" in failure.value.fix

@@ -1,6 +1,7 @@
 """A small server for the driver's tests: it answers as a script says and remembers what it saw."""
 
 import asyncio
+import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -57,7 +58,7 @@ class FakeServer:
 
 
 @asynccontextmanager
-async def serving(answer: Answer) -> AsyncIterator[FakeServer]:
+async def serving(answer: Answer, tls: ssl.SSLContext | None = None) -> AsyncIterator[FakeServer]:
     """Serve ``answer`` on a loopback port. A writer that the answer closed ends the connection."""
     fake = FakeServer()
 
@@ -75,7 +76,7 @@ async def serving(answer: Answer) -> AsyncIterator[FakeServer]:
             fake.writers.discard(writer)
             writer.close()
 
-    server = await asyncio.start_server(connection, "127.0.0.1", 0, backlog=512)
+    server = await asyncio.start_server(connection, "127.0.0.1", 0, backlog=512, ssl=tls)
     fake.server = server
     fake.port = server.sockets[0].getsockname()[1]
     try:

@@ -1,79 +1,167 @@
 """The client's verdict on itself, from made-up observations."""
 
 from dataclasses import replace
+from typing import Any
 
-from whichbits.drive.answer import Answer
-from whichbits.drive.exchange import Exchange
+import pytest
+
 from whichbits.drive.health import Observations, check
+from whichbits.drive.part import PartReport
+from whichbits.drive.tally import Sample, Tally
 
 MS = 1_000_000
+SECOND = 1_000_000_000
 TTFT_MS = 100
 GAP_MS = 20
 
 
-def observations(*, send_lag_ms: float = 0.1, open_loop: bool = True) -> Observations:
-    """Ten answers with TTFT 100 ms and chunks every 20 ms, on an idle client."""
-    exchanges = [Exchange(n, None, 11, scheduled_ns=0, due_ns=0, sent_ns=round(send_lag_ms * MS)) for n in range(10)]
-    stamps = [(TTFT_MS + GAP_MS * n) * MS for n in range(11)]
-    answers = [Answer(chunk_ns=stamps, chunk_tokens=[1] * 11, separate_gaps=10) for _ in range(10)]
-    return Observations(open_loop, exchanges, answers, [MS // 10] * 100, 10**9, 10 * 10**9)
+def part(**changed: Any) -> PartReport:
+    """Ten seconds of an idle worker with kernel stamps: 10 answers of 11 chunks."""
+    quiet = PartReport(
+        started_ns=0,
+        finished_ns=10 * SECOND,
+        cancelled=False,
+        cpu_ns=SECOND,
+        send_lags_ns=(MS // 10,) * 10,
+        loop_lags_ns=(MS // 10,) * 100,
+        read_lags_ns=(MS // 20,) * 100,
+        gaps=100,
+        short_gaps=0,
+        merged_gaps=0,
+        late_connect_ns={},
+        kernel_stamps=True,
+    )
+    return replace(quiet, **changed)
+
+
+def tally(*, gap_ms: float = GAP_MS) -> Tally:
+    """Ten answers with TTFT 100 ms, a chunk every 20 ms, and 300 ms from send to end."""
+    return Tally(
+        requests=10,
+        sent=10,
+        first_sent_ns=0,
+        last_sent_ns=9 * SECOND,
+        gaps=100,
+        gap_span_ns=round(100 * gap_ms * MS),
+        answered=10,
+        e2e_ns=10 * 300 * MS,
+        ttft_ns=Sample([TTFT_MS * MS] * 10),
+    )
+
+
+def seen(*parts: PartReport, open_loop: bool = True, gap_ms: float = GAP_MS, **changed: Any) -> Observations:
+    return Observations(open_loop, parts or (part(**changed),), tally(gap_ms=gap_ms))
 
 
 def test_an_idle_client_is_fine() -> None:
     """No reasons, and the numbers that say so."""
-    health = check(observations())
+    health = check(seen())
 
     assert health.verdict == "client_ok"
     assert health.reasons == ()
     assert health.cpu_share == 0.1
     assert health.send_lag_p99_ms == 0.1
+    assert health.loop_lag_p99_ms == 0.1
+    assert health.read_lag_p99_ms == 0.05
+    assert health.merged_gap_share == 0
     assert health.sub_millisecond_gap_share == 0
+    assert health.kernel_stamps is True
+    assert health.workers == 1
+    assert (health.requested_rate, health.achieved_rate) == (None, None)
 
 
-def test_loop_lag_counts_by_the_gap_that_it_blurs() -> None:
-    """3 ms of a 20 ms gap is suspect, 15 ms is the limit, and of a 200 ms gap 3 ms is nothing."""
-    fast = observations()
-    slow_answers = [replace(answer, chunk_ns=[10 * t for t in answer.chunk_ns]) for answer in fast.answers]
-
-    assert check(replace(fast, loop_lags_ns=[3 * MS])).verdict == "client_suspect"
-    assert check(replace(fast, loop_lags_ns=[15 * MS])).verdict == "client_limited"
-    assert check(replace(fast, loop_lags_ns=[3 * MS], answers=slow_answers)).verdict == "client_ok"
-
-
-def test_send_lag_counts_by_the_ttft_that_it_blurs() -> None:
-    """Against 100 ms: 5 is fine, 20 suspect, 60 the limit; a closed loop has no schedule to lag behind."""
-    verdicts = [check(observations(send_lag_ms=lag)).verdict for lag in (5, 20, 60)]
-
-    assert verdicts == ["client_ok", "client_suspect", "client_limited"]
-    closed = check(observations(send_lag_ms=60, open_loop=False))
-    assert closed.send_lag_p99_ms is None
-    assert closed.verdict == "client_ok"
+@pytest.mark.parametrize(
+    ("lag_ms", "open_loop", "verdict"),
+    [
+        (5, True, "client_ok"),
+        (20, True, "client_suspect"),
+        (60, True, "client_limited"),
+        (20, False, "client_ok"),
+        (60, False, "client_suspect"),
+        (200, False, "client_limited"),
+    ],
+)
+def test_send_lag_counts_by_what_it_blurs(lag_ms: int, open_loop: bool, verdict: str) -> None:
+    """Arrivals against a TTFT of 100 ms; turns of a stream against requests of 300 ms."""
+    assert check(seen(open_loop=open_loop, send_lags_ns=(lag_ms * MS,) * 10)).verdict == verdict
 
 
-def test_waiting_for_a_slot_is_not_the_clients_lag() -> None:
-    """A capped request that waited 50 ms for its slot and then left at once is on time."""
-    seen = observations(send_lag_ms=50)
-    for exchange in seen.exchanges:
-        exchange.due_ns = 50 * MS
+@pytest.mark.parametrize(
+    ("lag_ms", "merged", "verdict"),
+    [
+        (9, 0, "client_ok"),  # 45 % of the gap: the kernel's stamps are right all the same
+        (9, 1, "client_ok"),
+        (9, 2, "client_suspect"),
+        (9, 6, "client_limited"),
+        (10, 0, "client_suspect"),
+        (10, 6, "client_limited"),
+        (300, 0, "client_suspect"),
+    ],
+)
+def test_with_kernel_stamps_late_reads_count_once_chunks_merge(lag_ms: int, merged: int, verdict: str) -> None:
+    health = check(seen(read_lags_ns=(lag_ms * MS,) * 10, merged_gaps=merged, loop_lags_ns=(lag_ms * MS,) * 10))
 
-    assert check(seen).send_lag_p99_ms == 0
+    assert health.verdict == verdict
+    assert health.merged_gap_share == merged / 100
+    assert health.read_lag_p99_ms == lag_ms
+
+
+@pytest.mark.parametrize(("lag_ms", "gap_ms", "verdict"), [(0.4, 0.5, "client_ok"), (0.6, 1, "client_suspect")])
+def test_late_reads_below_the_schedulers_grain_convict_nobody(lag_ms: float, gap_ms: float, verdict: str) -> None:
+    assert check(seen(gap_ms=gap_ms, read_lags_ns=(round(lag_ms * MS),) * 10)).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("lag_ms", "gap_ms", "verdict"),
+    [
+        (1.9, 4, "client_ok"),
+        (3, 20, "client_suspect"),
+        (15, 20, "client_limited"),
+        (3, 200, "client_ok"),
+        (3, 0, "client_limited"),  # whole answers in single reads: nothing between their chunks was resolved
+    ],
+)
+def test_without_kernel_stamps_the_loops_lag_counts(lag_ms: float, gap_ms: float, verdict: str) -> None:
+    health = check(seen(gap_ms=gap_ms, loop_lags_ns=(round(lag_ms * MS),), kernel_stamps=False))
+
+    assert health.verdict == verdict
+    assert (health.read_lag_p99_ms, health.merged_gap_share, health.kernel_stamps) == (None, None, False)
 
 
 def test_a_busy_core_limits_the_client() -> None:
     """One thread: 80 % of a core is suspect, 95 % is the limit; in a tiny cell the share says nothing."""
-    seen = observations()
+    assert check(seen(cpu_ns=8 * SECOND)).verdict == "client_suspect"
+    assert check(seen(cpu_ns=95 * SECOND // 10)).verdict == "client_limited"
+    assert check(seen(cpu_ns=10**7, finished_ns=10**7)).cpu_share is None
 
-    assert check(replace(seen, cpu_ns=8 * 10**9)).verdict == "client_suspect"
-    assert check(replace(seen, cpu_ns=95 * 10**8)).verdict == "client_limited"
-    assert check(replace(seen, cpu_ns=10**7, duration_ns=10**7)).cpu_share is None
+
+def test_the_busiest_worker_counts() -> None:
+    health = check(seen(part(), part(cpu_ns=8 * SECOND), part()))
+
+    assert health.workers == 3
+    assert health.cpu_share == 0.8
+    assert health.verdict == "client_suspect"
+
+
+def test_one_worker_without_kernel_stamps_is_judged_by_the_older_rule_for_all() -> None:
+    health = check(seen(part(), part(kernel_stamps=False, loop_lags_ns=(15 * MS,) * 100)))
+
+    assert health.kernel_stamps is False
+    assert health.verdict == "client_limited"
+
+
+def test_lags_of_all_workers_are_pooled() -> None:
+    """A worker with 1 lag in 200 leaves p99 to the others."""
+    lagging = part(send_lags_ns=(60 * MS, *[MS] * 99))
+
+    assert check(seen(lagging)).verdict == "client_ok"
+    assert check(seen(lagging, part(send_lags_ns=(60 * MS,) * 100))).verdict == "client_limited"
 
 
 def test_short_gaps_are_blamed_on_whoever_was_late() -> None:
     """Beside an idle client they are the server's bursts, beside a slow one its own lateness."""
-    seen = observations()
-    bursty = replace(seen, answers=[replace(answer, short_gaps=3) for answer in seen.answers])
-
-    idle, late = check(bursty), check(replace(bursty, loop_lags_ns=[15 * MS]))
+    idle = check(seen(short_gaps=30))
+    late = check(seen(short_gaps=30, loop_lags_ns=(15 * MS,), kernel_stamps=False))
 
     assert idle.sub_millisecond_gap_share == 0.3
     assert idle.verdict == "client_ok"
@@ -81,22 +169,24 @@ def test_short_gaps_are_blamed_on_whoever_was_late() -> None:
     assert "client read late" in late.reasons[-1]
 
 
-def test_answers_that_came_whole_resolve_nothing_for_a_late_client() -> None:
-    """Every chunk of an answer in one read: no gap to hold the lag against, and none that could be trusted."""
-    seen = observations()
-    whole = replace(
-        seen,
-        answers=[replace(answer, chunk_ns=[answer.chunk_ns[0]] * len(answer.chunk_ns)) for answer in seen.answers],
-        loop_lags_ns=[3 * MS],
-    )
+def test_handshakes_inside_requests_are_told() -> None:
+    assert "20% of the requests had to open a connection" in check(seen(late_connect_ns={3: MS, 4: MS})).reasons[0]
 
-    assert check(whole).verdict == "client_limited"
+
+def test_a_rate_that_was_not_reached_is_told() -> None:
+    """Ten sends in nine seconds are one a second: as planned, or half of it."""
+    reached, missed = (check(replace(seen(), requested_rate=rate)) for rate in (1.0, 2.0))
+
+    assert (reached.achieved_rate, reached.reasons) == (1, ())
+    assert missed.verdict == "client_ok"
+    assert missed.reasons == ("1 requests/s left where 2 were planned: a cap or the client held them back",)
 
 
 def test_nothing_answered_is_not_the_clients_fault_and_not_zero() -> None:
     """Unknown stays None."""
-    health = check(Observations(open_loop=True, exchanges=[], answers=[], loop_lags_ns=[], cpu_ns=0, duration_ns=0))
+    health = check(Observations(open_loop=True, parts=(), tally=Tally(), requested_rate=5.0))
 
     assert health.verdict == "client_ok"
     assert (health.send_lag_p99_ms, health.loop_lag_p99_ms, health.cpu_share) == (None, None, None)
-    assert health.sub_millisecond_gap_share is None
+    assert (health.sub_millisecond_gap_share, health.merged_gap_share, health.read_lag_p99_ms) == (None, None, None)
+    assert (health.workers, health.kernel_stamps, health.achieved_rate) == (None, None, None)

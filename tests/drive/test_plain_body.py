@@ -42,7 +42,7 @@ def test_the_status_line_is_surer_than_the_body() -> None:
     found = read(f"HTTP/1.1 503 Service Unavailable\r\nserver: nginx\r\n\r\n{PAGE}")
 
     assert found.facts["http_status"] == 503
-    assert [(error.code, error.line) for error in found.errors] == [("http_status", "HTTP 503: 502 Bad Gateway")]
+    assert [(error.code, error.line) for error in found.errors] == [("overloaded", "HTTP 503: 502 Bad Gateway")]
 
 
 def whole(**parts: Any) -> str:

@@ -7,7 +7,7 @@ import pytest
 from whichbits.drive.request_body import body
 from whichbits.drive.words import as_words
 from whichbits.study.request import RequestForm
-from whichbits.traffic.plan import PlannedRequest
+from whichbits.traffic.plan import Message, PlannedRequest
 
 PLANNED = PlannedRequest(0, (1000, 1001, 1000), 7, None)
 OPENAI = {"model", "prompt", "messages", "max_tokens", "temperature", "stream", "stream_options"}
@@ -36,6 +36,16 @@ def test_a_chat_has_one_message_of_a_user() -> None:
 
     assert sent["messages"] == [{"role": "user", "content": as_words(PLANNED.prompt)}]
     assert "prompt" not in sent
+
+
+def test_messages_go_out_as_they_are_or_as_one_text() -> None:
+    turns = (Message("system", "be brief"), Message("user", "why?"))
+    planned = PlannedRequest(0, (), 7, None, messages=turns)
+    chat = body("m", RequestForm(api="chat", prompt="text"), planned)
+    plain = body("m", RequestForm(prompt="text"), planned)
+
+    assert chat["messages"] == [{"role": "system", "content": "be brief"}, {"role": "user", "content": "why?"}]
+    assert plain["prompt"] == "be brief\n\nwhy?"
 
 
 @pytest.mark.parametrize("api", ["completions", "chat"])

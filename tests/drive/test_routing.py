@@ -12,7 +12,6 @@ import uvloop
 
 from tests.drive.fake_server import Answer, FakeServer, eventually, serving, stream
 from whichbits.drive.cell import CellCapture, drive_cell
-from whichbits.drive.dispatch import Dispatcher
 from whichbits.drive.routing import AVOID_SECONDS, ROUTERS, LeastOutstanding, Route, rendezvous
 from whichbits.drive.target import Target
 from whichbits.errors import BadInput
@@ -202,14 +201,11 @@ def test_light_load_over_kept_connections_reaches_one_replica_only(seed: int) ->
 
     async def main() -> None:
         async with replicas(*[stream()] * 3) as (fakes, targets):
-            dispatcher = Dispatcher(targets, plan(8), LIMITS, Route("connection_random", seed=seed))
-            await dispatcher.warm(plan(8), Load(concurrency=8))
-            for request in plan(8):
-                await dispatcher.send(request, scheduled_ns=0, due_ns=0)
+            route = Route("connection_random", seed=seed)
+            capture = await drive_cell(targets, plan(8, every_ms=25), Load(request_rate=40), LIMITS, 0, route=route)
             assert sum(fake.connections for fake in fakes) == 8
-            await dispatcher.close()
 
-        assert [exchange.replica for exchange in dispatcher.exchanges] == [last_opened] * 8
+        assert [record.replica for record in capture.records] == [last_opened] * 8
 
     uvloop.run(main())
 

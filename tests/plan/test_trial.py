@@ -8,8 +8,9 @@ from whichbits.plan.trial import Trials
 from whichbits.predict.constants import default_constants
 from whichbits.predict.deployment import Deployment
 from whichbits.study.arm import Arm
+from whichbits.study.drawn_traffic import ChatTraffic
 from whichbits.study.fleet import Day, FleetPlan, OfferedGpu
-from whichbits.study.model import ChatTraffic, Load, Slo, Study
+from whichbits.study.model import Load, Slo, Study
 
 ARM = Arm(weight_format="w8a8-fp8", model="qwen2.5-7b", max_model_len=4096)
 STUDY = Study(

@@ -10,7 +10,8 @@ from whichbits.predict.scheduler import Limits
 from whichbits.predict.simulate import Fleet, Played, Server, play
 from whichbits.predict.workload import Workload
 from whichbits.study.arm import Balance
-from whichbits.study.model import Load, PrefixRepetitionTraffic, Study
+from whichbits.study.drawn_traffic import PrefixRepetitionTraffic
+from whichbits.study.model import Load, Study
 from whichbits.traffic.plan import plan_cell
 
 SERVER = Server(simple_pace(), Limits(256, 16), 2000)

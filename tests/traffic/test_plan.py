@@ -1,6 +1,7 @@
 """What is sent is decided by the study alone: exact counts, right means, the same ids for every arm."""
 
 from collections import Counter
+from hashlib import sha256
 from statistics import mean
 
 import pytest
@@ -11,7 +12,7 @@ from whichbits.study.model import CellSize, Load, Study
 from whichbits.study.read import quickstart
 from whichbits.traffic.draws import Draws
 from whichbits.traffic.lengths import log_normal_lengths
-from whichbits.traffic.plan import plan_cell, plan_warm_up, request_count
+from whichbits.traffic.plan import PlannedRequest, plan_cell, plan_warm_up, request_count
 
 
 def study(**changes: object) -> Study:
@@ -23,6 +24,27 @@ def test_the_draws_never_change() -> None:
     draws = Draws(7, "ids", "c4", "repeat", 0)
 
     assert draws.integers(1000, 30000, 4).tolist() == [17983, 27536, 24577, 24591]
+
+
+@pytest.mark.parametrize(
+    ("traffic", "closed", "open_loop"),
+    [
+        ({"kind": "chat"}, "79deef09eb0686aa", "9a00186b50896aff"),
+        ({"kind": "random", "range_ratio": 0.3}, "8df2222e782f7ee8", "b46500dfb54bcedd"),
+        ({"kind": "prefix_repetition", "prefix_tokens": 64, "prefixes": 5}, "6d3566e74323f798", "6d12123a3fb33941"),
+    ],
+)
+def test_plans_never_change(traffic: dict[str, object], closed: str, open_loop: str) -> None:
+    """Digests of whole plans as they were before other kinds of traffic came: published studies replay the same."""
+    asked = study(traffic=traffic, cell={"requests": 33}, seed=5)
+
+    assert digest(plan_cell(asked, Load(concurrency=4), 1)) == closed
+    assert digest(plan_cell(asked, Load(request_rate=2.5), 1)) == open_loop
+
+
+def digest(requests: list[PlannedRequest]) -> str:
+    told = ((each.index, each.prompt, each.output_tokens, each.offset_ns, each.prefix) for each in requests)
+    return sha256("".join(map(repr, told)).encode()).hexdigest()[:16]
 
 
 def test_two_plans_of_a_cell_are_equal() -> None:

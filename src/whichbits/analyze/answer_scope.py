@@ -91,7 +91,7 @@ def _kv_bound(arms: Mapping[str, ArmSummary]) -> list[str]:
 
 
 def _traffic(study: Mapping[str, Any], cells: Sequence[CellSummary]) -> str | None:
-    kind = (study.get("traffic") or {}).get("kind")
+    kind = _kind(study, cells)
     served = [cell for cell in cells if cell.prompt_tokens and cell.requests > cell.failed]
     requests = sum(cell.requests - cell.failed for cell in served)
     if not requests:
@@ -100,6 +100,14 @@ def _traffic(study: Mapping[str, Any], cells: Sequence[CellSummary]) -> str | No
     output = sum(cell.output_tokens for cell in served) / requests
     lengths = f"{prompt:.0f} prompt and {output:.0f} output tokens a request on average"
     return f"{kind}, {lengths}" if kind else lengths
+
+
+def _kind(study: Mapping[str, Any], cells: Sequence[CellSummary]) -> str | None:
+    """Return the kind of traffic, and that of its arrivals where it is not the usual one."""
+    kind, arrivals = ((study.get(key) or {}).get("kind") for key in ("traffic", "arrivals"))
+    if arrivals in (None, "poisson") or all(cell.request_rate is None for cell in cells):
+        return kind
+    return f"{kind} with {arrivals} arrivals" if kind else None
 
 
 def _device(arm: ArmSummary, manifest: Manifest) -> str | None:

@@ -104,6 +104,7 @@ def _of_requests(
         itl_modes=itl_modes(itl_ms(timelines)),
         prefill_steps=prefill_steps(timelines, requests["replica"].to_pylist()),
         block=cell.block,
+        token_count_source=cell.token_count_source,
         **_against(slo, timelines, work.duration_s),
     )
 

@@ -16,12 +16,16 @@ Key = tuple[str, int]
 
 @dataclass(frozen=True)
 class Prompt:
-    """One request as the cache sees it: a prefix that others may share (None: nobody), then tokens of its own."""
+    """One request as the cache sees it: a prefix that others may share (None: nobody), then tokens of its own.
+
+    Where prompts share more than that, ``segments`` names all their whole blocks, and the prefix plays no part.
+    """
 
     prefix: int | None
     prefix_tokens: int
     own_tokens: int
     output_tokens: int
+    segments: tuple[tuple[Key, int], ...] | None = None
 
     @property
     def tokens(self) -> int:
@@ -96,11 +100,13 @@ class BlockCache:
         return min(found, reusable) * self._block_size
 
     def _request(self, index: int, prompt: Prompt) -> _Running:
+        every = -(-(prompt.tokens + prompt.output_tokens) // self._block_size)
+        if prompt.segments is not None:
+            return _Running(prompt.segments, every - sum(blocks for _, blocks in prompt.segments))
         shared = prompt.prefix_tokens // self._block_size if prompt.prefix is not None else 0
         own = prompt.tokens // self._block_size - shared
         segments: list[tuple[Key, int]] = [] if prompt.prefix is None else [(("prefix", prompt.prefix), shared)]
         segments.append((("own", index), own))
-        every = -(-(prompt.tokens + prompt.output_tokens) // self._block_size)
         return _Running(tuple(segments), every - shared - own)
 
     def _found(self, request: _Running) -> int:

@@ -26,11 +26,12 @@ def ttft_from_send_ms(timelines: Timelines) -> Floats:
 def tpot_ms(timelines: Timelines) -> Floats:
     """Time per output token: (last chunk - first chunk) / (n - 1), n its output tokens.
 
-    NaN for n < 2, for unknown n, and for an answer in one chunk: no time between tokens was seen.
+    NaN for n < 2, for unknown n, and for an answer in one chunk or one read: no time between tokens was seen.
     """
-    defined = (timelines.output_tokens >= 2) & (timelines.chunks >= 2)
+    seen_ns = timelines.last_chunk_ns - timelines.first_chunk_ns
+    defined = (timelines.output_tokens >= 2) & (seen_ns > 0)
     steps = np.where(defined, timelines.output_tokens - 1, np.nan)
-    return _of_succeeded(timelines, (timelines.last_chunk_ns - timelines.first_chunk_ns) / steps)
+    return _of_succeeded(timelines, seen_ns / steps)
 
 
 def e2e_ms(timelines: Timelines) -> Floats:

@@ -11,13 +11,20 @@ from pydantic import ValidationError
 from whichbits.analyze.concurrency import peak_concurrency
 from whichbits.analyze.counted import CellCounts
 from whichbits.analyze.expected_cache import ExpectedRate, Prompt, Replicas, expected_hit_rate
+from whichbits.analyze.shared_blocks import segments
+from whichbits.errors import BadInput
 from whichbits.record.schema import ArmRecord, Cell, Manifest
 from whichbits.record.timelines import Timelines
-from whichbits.study.model import Load, PrefixRepetitionTraffic, Study
-from whichbits.traffic.plan import PlannedRequest, plan_cell
+from whichbits.study.model import Load, Study
+from whichbits.study.traffic import shared_prefix_tokens
+from whichbits.traffic.facts import refuse_changed
+from whichbits.traffic.plan import PlannedRequest, plan_cell, traffic_facts
 
-_UNSHARED, _SHARED = {"chat", "random"}, {"prefix_repetition"}
+_UNSHARED, _SHARED = {"chat", "random"}, {"prefix_repetition", "shared_prompt"}
 """Kinds of traffic whose prompts are drawn apart, so that no two have a block in common; and those with prefixes."""
+
+_BY_BLOCKS = {"sessions", "trace", "jsonl"}
+"""Kinds whose prompts share whatever they share: their ids tell it, block by block."""
 
 _NOTHING = ExpectedRate(0.0, 0.0, 0.0)
 
@@ -37,7 +44,8 @@ class PlannedCache:
     def __init__(self, manifest: Manifest) -> None:
         self._arms = manifest.arms
         self._study = _study(manifest.study)
-        self._prompts: dict[str, list[Prompt]] = {}
+        self._traffic = manifest.traffic
+        self._prompts: dict[tuple[str, int], list[Prompt] | None] = {}
 
     def expected(self, cell: Cell, requests: pa.Table, counts: CellCounts) -> ExpectedRate | None:
         """Return what the cell's own traffic explains; None if plan or capacity is not known.
@@ -50,26 +58,46 @@ class PlannedCache:
         kind = str(study.traffic.kind)
         if _caches_nothing(arm) or (kind in _UNSHARED and study.cache != "warm"):
             return _NOTHING
-        if kind not in _UNSHARED | _SHARED:
+        if kind not in _UNSHARED | _SHARED | _BY_BLOCKS:
             return None
         served = _served(requests, sorted(counts) or [replica.replica for replica in arm.replicas])
         replicas = _replicas(arm, counts, served.in_flight)
         if replicas is None:
             return None
-        planned = self._of_load(study, cell)
-        if not set(served.order) <= set(range(len(planned))):
-            return None
+        planned = self._of_load(study, cell, replicas.block_size)
         routing = served.routing if replicas.count == len(counts or arm.replicas) else None
+        # A hundred routings of so many blocks would take minutes.
+        too_many = kind in _BY_BLOCKS and routing is None and replicas.count > 1
+        if planned is None or too_many or not set(served.order) <= set(range(len(planned))):
+            return None
         return expected_hit_rate(
             [planned[index] for index in served.order], replicas, routing, primed=study.cache == "warm"
         )
 
-    def _of_load(self, study: Study, cell: Cell) -> list[Prompt]:
+    def _of_load(self, study: Study, cell: Cell, block_size: int) -> list[Prompt] | None:
         load = Load.of(cell)
-        if str(load) not in self._prompts:
-            # Lengths and prefixes are the same in every repeat; token ids, which differ, play no part.
-            self._prompts[str(load)] = [_prompt(study, request) for request in plan_cell(study, load, 0)]
-        return self._prompts[str(load)]
+        key = (str(load), block_size)
+        if key not in self._prompts:
+            self._prompts[key] = self._planned(study, load, block_size)
+        return self._prompts[key]
+
+    def _planned(self, study: Study, load: Load, block_size: int) -> list[Prompt] | None:
+        """Plan a load again; None if a file of its traffic is not there any more, or is another one now."""
+        # Lengths, and what is shared, are the same in every repeat; token ids, which differ, play no part.
+        try:
+            refuse_changed(self._traffic, traffic_facts(study) if self._traffic else {})
+            requests = plan_cell(study, load, 0)
+        except BadInput:
+            return None
+        if str(study.traffic.kind) not in _BY_BLOCKS:
+            return [_prompt(study, request) for request in requests]
+        if any(request.messages for request in requests):
+            return None  # only the server's tokenizer knows which tokens words share
+        shared = segments([request.prompt for request in requests], block_size)
+        return [
+            Prompt(None, 0, len(request.prompt), request.output_tokens, runs)
+            for request, runs in zip(requests, shared, strict=True)
+        ]
 
 
 def _study(study: dict[str, Any]) -> Study | None:
@@ -81,9 +109,7 @@ def _study(study: dict[str, Any]) -> Study | None:
 
 
 def _prompt(study: Study, request: PlannedRequest) -> Prompt:
-    prefix = 0
-    if isinstance(study.traffic, PrefixRepetitionTraffic) and request.prefix is not None:
-        prefix = study.traffic.prefix_tokens
+    prefix = 0 if request.prefix is None else shared_prefix_tokens(study.traffic)
     return Prompt(request.prefix, prefix, len(request.prompt) - prefix, request.output_tokens)
 
 

@@ -193,6 +193,8 @@ class CellSummary:
     """The step of a search that the cell belongs to; cells of one block met the same server starts."""
     cost_per_million_tokens: float | None = None
     """Of output tokens, at the arm's price per hour; None without a price."""
+    token_count_source: str | None = None
+    """Who counted output tokens: `usage`, or what was asked where answers came without; None if not measured here."""
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,8 @@ app.command(
     name="compare",
     help="Compare runs or other tools' results, and fail a CI step where one got worse.",
 )
+app.command("whichbits.cli.load:load", name="load", help="Drive one endpoint that runs, or find this client's limit.")
+app.command("whichbits.cli.mock:mock", name="mock", help="Run a paced fake server with exact token times.")
 app.command("whichbits.cli.import_results:import_results", name="import", help="Make a run of other tools' results.")
 app.command("whichbits.cli.export:export", name="export", help="Write a run's results in another tool's format.")
 

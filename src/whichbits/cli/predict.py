@@ -22,6 +22,7 @@ from whichbits.report.rebuild import rebuild_reports
 from whichbits.study.model import Load, Study
 from whichbits.study.read import read_study
 from whichbits.study.search import AutoLoads, LoadRange
+from whichbits.traffic.plan import traffic_facts
 
 
 def predict(
@@ -81,4 +82,5 @@ def _manifest(study: Study) -> Manifest:
         origin_unix_ns=time.time_ns(),
         host=host_facts(),
         tools=tool_versions(),
+        traffic=traffic_facts(study),
     )

@@ -18,6 +18,7 @@ from whichbits.conduct.quality_only import conduct_quality
 from whichbits.conduct.secrets import with_secrets
 from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import stop_on_signals
+from whichbits.drive.crew import Crew
 from whichbits.errors import BadInput, WhichbitsError
 from whichbits.record.run import Run
 from whichbits.record.writer import RunWriter
@@ -47,7 +48,8 @@ def quality(study: Path, *, output: Path | None = None, json: Switch = False, pl
         writer = _writer(study, asked, output)
         stop = asyncio.Event()
         with stop_on_signals(stop):
-            ended = uvloop.run(_conduct(Stage(asked, writer, listen, stop, origin_ns(writer.manifest))))
+            with Crew(asked.client.workers) as crew:
+                ended = uvloop.run(_conduct(Stage(asked, writer, listen, stop, origin_ns(writer.manifest), crew)))
             return answer(writer.folder, asked, ended, json=json)
 
 

@@ -28,6 +28,7 @@ from whichbits.conduct.secrets import recordable
 from whichbits.conduct.session import conduct
 from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import stop_on_signals
+from whichbits.drive.crew import Crew
 from whichbits.errors import BadInput, ServerNotReady, WhichbitsError
 from whichbits.record.run import Run
 from whichbits.record.schema import SCHEMA_VERSION, Manifest, SearchRecord
@@ -35,10 +36,13 @@ from whichbits.record.writer import RunWriter
 from whichbits.report.error import print_error
 from whichbits.report.live import listener
 from whichbits.report.plan import show_plan
-from whichbits.report.rebuild import rebuild_reports
+from whichbits.report.rebuild import Show, rebuild_reports
+from whichbits.report.terminal import print_summary
 from whichbits.serve.engine import engine
 from whichbits.study.arm import Arm
 from whichbits.study.model import Study
+from whichbits.traffic.facts import refuse_changed
+from whichbits.traffic.plan import traffic_facts
 
 Switch = Annotated[bool, Parameter(negative=())]
 
@@ -82,19 +86,21 @@ def run(
     if task.folder is not None and not task.visits and not unasked(task.study, task.folder):
         _say(f"Nothing is left to do: every cell of {task.folder} is done.")
         return answer(task.folder, task.study, Ended(), json=json)
+    return carry_out(task, output, json=json, plain=plain)
+
+
+def carry_out(task: Task, output: Path | None, *, json: bool, plain: bool, show: Show = print_summary) -> int:
+    """Serve and drive what is left of a task, write its report, ``show`` the answer, and return the exit code."""
+    traffic_facts(task.study)  # files that cannot be read are known before weights are fetched
     with listener(plain_lines=plain or None) as listen:
         _prepare(tuple(task.arms.values()), listen)
         writer = _writer(task, output)
         stop = asyncio.Event()
         with stop_on_signals(stop):
-            ended = uvloop.run(
-                _conduct(
-                    Stage(task.study, writer, listen, stop, origin_ns(writer.manifest)),
-                    task.visits,
-                    resumed=task.folder is not None,
-                )
-            )
-            return answer(writer.folder, task.study, ended, json=json)
+            with Crew(task.study.client.workers) as crew:
+                stage = Stage(task.study, writer, listen, stop, origin_ns(writer.manifest), crew)
+                ended = uvloop.run(_conduct(stage, task.visits, resumed=task.folder is not None))
+            return answer(writer.folder, task.study, ended, json=json, show=show)
 
 
 @dataclass(frozen=True)
@@ -123,9 +129,9 @@ async def _conduct(stage: Stage, left: Sequence[Visit], *, resumed: bool) -> End
         return Ended(error=error)
 
 
-def answer(folder: Path, study: Study, ended: Ended, *, json: bool) -> int:
+def answer(folder: Path, study: Study, ended: Ended, *, json: bool, show: Show = print_summary) -> int:
     """Write the report, print the answer and then what went wrong, and return the exit code."""
-    summary = rebuild_reports(folder, json_to_stdout=json)
+    summary = rebuild_reports(folder, json_to_stdout=json, show=show)
     if ended.error is not None:
         raise ended.error
     for failure in ended.failures:
@@ -146,6 +152,7 @@ def origin_ns(manifest: Manifest) -> int:
 def _writer(task: Task, output: Path | None) -> RunWriter:
     if task.folder is not None:
         writer = RunWriter.reopen(task.folder)
+        refuse_changed(writer.manifest.traffic, traffic_facts(task.study))
         left = sum(len(visit.cells) for visit in task.visits)
         writer.note(f"resumed {_now()}" + ("" if task.study.searches else f" with {left} cells left"))
         return writer
@@ -180,6 +187,7 @@ def new_manifest(study: Study) -> Manifest:
         origin_unix_ns=time.time_ns(),
         host=host_facts(),
         tools=tool_versions(),
+        traffic=traffic_facts(study),
         cells=() if study.searches else tuple(cell for visit in visits(study) for cell in visit.cells),
         search=SearchRecord() if study.searches else None,
     )

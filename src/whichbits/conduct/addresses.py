@@ -16,8 +16,11 @@ def targets(running: RunningArm, form: RequestForm) -> tuple[Target, ...]:
             _path(each, form),
             api_key=each.api_key,
             tls=each.tls,
+            ca_file=each.way.ca_file,
+            proxy=each.way.proxy,
             replica=each.replica,
             form=form,
+            keeps_text=not running.tells_usage,
         )
         for each in running.fleet.endpoints
     )

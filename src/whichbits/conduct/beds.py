@@ -40,8 +40,8 @@ class Beds:
             await self.put_to_bed(self.awake)
         await unless(self.stage.stop, wake(running))
         self.awake = running
-        medians = await unless(self.stage.stop, warm_up(self.stage.study, running))
-        note = self._as_before(running, medians[-1])
+        warmth = await unless(self.stage.stop, warm_up(self.stage.study, running, self.stage.crew))
+        note = self._as_before(running, warmth.medians_ms[-1])
         self.stage.listen(Notice(f"{running.record.arm}: {note}"))
         return replace(cell, notes=(*cell.notes, note))
 

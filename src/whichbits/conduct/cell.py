@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from statistics import median
 
 from whichbits.conduct.addresses import targets
@@ -13,12 +14,13 @@ from whichbits.conduct.neighbours import cpu_times, other_cores
 from whichbits.conduct.observe import changes, scrape
 from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import Stopped, unless
-from whichbits.conduct.warm import tpot_ms
-from whichbits.drive.cell import CellCapture, drive_cell
-from whichbits.drive.cell import Progress as CellListener
+from whichbits.conduct.token_counts import count_tokens
+from whichbits.drive.cell import CellCapture, capture_cell, drive_cell
+from whichbits.drive.leading import Progress as CellListener
 from whichbits.drive.routing import Route
 from whichbits.errors import WhichbitsError, in_one_line
-from whichbits.record.schema import Cell
+from whichbits.record.parts import part_path
+from whichbits.record.schema import Cell, RequestRecord, TokenCountSource
 from whichbits.serve.arm import RunningArm
 from whichbits.serve.meter import Meter, metered_devices
 from whichbits.serve.watch import Watch, WatchReport, WatchTarget
@@ -33,6 +35,7 @@ async def measure(stage: Stage, cell: Cell, running: RunningArm) -> None:
         Stopped: the user asked to stop; what was in flight is recorded as cancelled.
         ServerNotReady: a server of the arm died; the cell is kept as far as it came.
         ArmMismatch: a server that came during the cell is not the arm; the cell is kept.
+        ClientFailed: a worker of the client died; the cell is kept as far as it came.
     """
     load = Load.of(cell)
     planned = plan_cell(stage.study, load, cell.repeat)
@@ -45,20 +48,41 @@ async def measure(stage: Stage, cell: Cell, running: RunningArm) -> None:
         capture, other_cpu_cores, report = await _watched(stage, cell, running, planned, watch)
         unmetered = await meter.pause()
     ended = replace(_ended(cell, capture, cache_state), other_cpu_cores=other_cpu_cores)
-    death: WhichbitsError | None = None if capture.cancelled or not ended.failed else await running.fleet.death()
+    records: Sequence[RequestRecord] = capture.records
+    death: WhichbitsError | None = capture.failure
+    if death is None and ended.failed and not capture.cancelled:
+        death = await running.fleet.death()
     if death is not None:
         ended = replace(ended, state="interrupted")
         notes.append(in_one_line(death))
     elif not capture.cancelled:
         after, death = await _after(stage, running, cell)
         notes += after
-    notes += [*_watch_notes(report), *([] if unmetered is None else [unmetered])]
-    stage.writer.cell(replace(ended, notes=tuple(notes)), capture.records)
+        records, source = await unless(stage.stop, _counted(stage, cell, running, capture))
+        ended = replace(ended, token_count_source=source)
+    notes += [*capture.notes, *_watch_notes(report), *([] if unmetered is None else [unmetered])]
+    _write(stage, replace(ended, notes=tuple(notes)), capture, records)
     stage.listen(CellFinished(ended, _median_tpot_ms(capture), _output_tokens_per_s(capture)))
     if death is not None:
         raise death
     if capture.cancelled:
         raise Stopped
+
+
+async def _counted(
+    stage: Stage, cell: Cell, running: RunningArm, capture: CellCapture
+) -> tuple[Sequence[RequestRecord], TokenCountSource | None]:
+    """Count the tokens of answers that came without usage; those on disk came with it."""
+    if running.tells_usage:
+        return (), "usage" if capture.tally.requests > capture.tally.failed else None
+    return await count_tokens(stage.study.arms[cell.arm], running, capture.records)
+
+
+def _write(stage: Stage, cell: Cell, capture: CellCapture, records: Sequence[RequestRecord]) -> None:
+    if capture.parts:
+        stage.writer.adopt(cell, capture.parts)
+    else:
+        stage.writer.cell(cell, records)
 
 
 async def _prepared_cache(stage: Stage, cell: Cell, running: RunningArm, planned: Sequence[PlannedRequest]) -> str:
@@ -71,6 +95,8 @@ async def _prepared_cache(stage: Stage, cell: Cell, running: RunningArm, planned
             stage.study.limits,
             stage.origin_ns,
             route=_route(stage, cell),
+            crew=stage.crew,
+            records="nowhere",
         )
     return await make_cold(stage.study.cache, running)
 
@@ -78,7 +104,14 @@ async def _prepared_cache(stage: Stage, cell: Cell, running: RunningArm, planned
 def _watch(stage: Stage, running: RunningArm) -> Watch:
     """Return the watch over the servers as they are now; of those without metrics it sees nothing."""
     watched = [
-        WatchTarget(running.record.arm, replica.name, replica.control.url, replica.bearer_variable)
+        WatchTarget(
+            running.record.arm,
+            replica.name,
+            replica.control.url,
+            replica.bearer_variable,
+            replica.way.ca_file,
+            replica.way.proxy,
+        )
         for replica in running.fleet.replicas
         if replica.has_metrics
     ]
@@ -97,7 +130,7 @@ async def _watched(
     """Drive the cell under the watch; return what came back, the cores that others used, and how the watch went."""
     await watch.begin(cell.cell)
     cpu_before = cpu_times()
-    capture = await drive_cell(
+    capture = await capture_cell(
         targets(running, stage.study.request),
         planned,
         Load.of(cell),
@@ -106,6 +139,9 @@ async def _watched(
         route=_route(stage, cell),
         progress=_cell_progress(stage, len(planned)),
         stop=stage.stop,
+        crew=stage.crew,
+        # Texts that are still to be counted are never written, so such a cell stays in memory.
+        records=partial(part_path, stage.writer.folder, cell.cell) if running.tells_usage else "memory",
     )
     cores = other_cores(cpu_before, cpu_times())
     return capture, cores, await watch.pause()
@@ -150,8 +186,8 @@ def _ended(cell: Cell, capture: CellCapture, cache_state: str) -> Cell:
     return replace(
         cell,
         state="interrupted" if capture.cancelled else "done",
-        requests=len(capture.records),
-        failed=sum(not record.succeeded for record in capture.records),
+        requests=capture.tally.requests,
+        failed=capture.tally.failed,
         started_ns=capture.started_ns,
         finished_ns=capture.finished_ns,
         client=capture.health,
@@ -160,11 +196,10 @@ def _ended(cell: Cell, capture: CellCapture, cache_state: str) -> Cell:
 
 
 def _median_tpot_ms(capture: CellCapture) -> float | None:
-    times = [value for record in capture.records if (value := tpot_ms(record)) is not None]
-    return median(times) if times else None
+    times_ns = capture.tally.tpot_ns.values
+    return median(times_ns) / 1e6 if times_ns else None
 
 
 def _output_tokens_per_s(capture: CellCapture) -> float | None:
-    tokens = sum(sum(record.chunk_tokens) for record in capture.records)
     seconds = (capture.finished_ns - capture.started_ns) / 1e9
-    return tokens / seconds if seconds > 0 else None
+    return capture.tally.output_tokens / seconds if seconds > 0 else None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from whichbits.conduct.order import Visit
 from whichbits.study.model import Load, Study
 from whichbits.traffic.plan import PlannedRequest, plan_cell
+from whichbits.traffic.request import last_due_s
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def cell_seconds(study: Study, arm: str, load: Load) -> float:
 
 def _planned_cell(study: Study, arm: str, load: Load, repeat: int) -> PlannedCell:
     requests = plan_cell(study, load, repeat)
-    prompt = sum(len(request.prompt) for request in requests)
+    prompt = sum(request.prompt_tokens for request in requests)
     output = sum(request.output_tokens for request in requests)
     seconds = _seconds(_pace(study, arm), load, requests, prompt, output)
     return PlannedCell(arm, load, repeat, len(requests), prompt, output, seconds)
@@ -90,8 +91,9 @@ def _seconds(pace: Pace, load: Load, requests: Sequence[PlannedRequest], prompt:
     batch = min(load.concurrency or len(requests), len(requests))
     decode = output / batch * (pace.step_s + batch * pace.step_per_sequence_s)
     busy = prompt * pace.prompt_token_s + decode
-    last_arrival = (requests[-1].offset_ns or 0) / 1e9
-    return max(busy, last_arrival)
+    # A closed loop's streams wait while people think, each for its own session.
+    thinking = 0.0 if load.request_rate else sum(request.think_ns for request in requests) / 1e9 / batch
+    return max(busy + thinking, last_due_s(requests))
 
 
 def _pace(study: Study, arm: str) -> Pace:

@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import Mapping
 
+from whichbits.conduct.token_counts import insist_on_tokenizer
 from whichbits.errors import ArmMismatch, WhichbitsError
 from whichbits.serve.attached import api_key, insist_on_logs
 from whichbits.serve.engine import engine
+from whichbits.serve.way import insist_on_authorities
 from whichbits.study.arm import Arm, ServersThatRun
 
 
@@ -30,6 +32,8 @@ def preflight(arms: Mapping[str, Arm]) -> None:
 def _check_target(target: ServersThatRun) -> None:
     api_key(target)
     insist_on_logs(target)
+    insist_on_authorities(target)
+    insist_on_tokenizer(target)
     if target.kubernetes is not None:
         from whichbits.serve.kubernetes.proxy import insist_on_kubectl
 

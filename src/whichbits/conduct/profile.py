@@ -11,7 +11,8 @@ from whichbits.conduct.addresses import targets
 from whichbits.conduct.events import Notice
 from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import unless
-from whichbits.drive.cell import CellCapture, Progress, drive_cell
+from whichbits.drive.cell import CellCapture, drive_cell
+from whichbits.drive.leading import Progress
 from whichbits.drive.routing import Route
 from whichbits.errors import ServerNotReady, in_one_line
 from whichbits.record.profiles import keep_traces, profile_path, written_folder, written_traces
@@ -96,7 +97,8 @@ async def _window(stage: Stage, cell: Cell, running: RunningArm, paths: Profiler
     finally:
         enough.set()
         await asyncio.wait({traffic})
-    failed = sum(record.error_code not in (None, "cancelled") for record in traffic.result().records)
+    tally = traffic.result().tally
+    failed = tally.failed - tally.errors["cancelled"]
     if failed:
         return f"{failed} requests of the profiled traffic failed"
     return "the traffic ended before the window did" if early else None
@@ -119,6 +121,8 @@ async def _driven(  # noqa: PLR0913, PLR0917 - the last two are for the window o
         route=Route(stage.study.arms[cell.arm].balance, seed=stage.study.seed + _unused_repeat(stage)),
         progress=progress,
         stop=stop,
+        crew=stage.crew,
+        records="nowhere",
     )
 
 

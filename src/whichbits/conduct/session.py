@@ -36,6 +36,7 @@ async def conduct(stage: Stage, planned: Sequence[Visit], estimate: StudyEstimat
     claims ends the study (ArmMismatch). When ``stage.stop`` is set, what is finished is kept and the rest is left.
     """
     stage.listen(_started(stage, planned, estimate))
+    stage.crew.take(1)  # its half a second passes while the first server starts
     failures: list[ServerNotReady] = []
     interrupted = False
     try:
@@ -157,8 +158,7 @@ async def _serve(stage: Stage, arm: str, servers: AsyncExitStack) -> RunningArm:
     stage.writer.arm(running.record)
     stage.listen(ArmReady(arm, running.ready_seconds, _facts_line(running.record)))
     async with _told_by_the_log(running):
-        await _warm(stage, running)
-    return running
+        return await _warm(stage, running)
 
 
 @asynccontextmanager
@@ -170,10 +170,12 @@ async def _told_by_the_log(running: RunningArm) -> AsyncIterator[None]:
         raise (await running.fleet.death() or failure) from failure
 
 
-async def _warm(stage: Stage, running: RunningArm) -> None:
+async def _warm(stage: Stage, running: RunningArm) -> RunningArm:
+    """Warm the arm; return it as its answers showed it."""
     stage.listen(WarmingUp(running.record.arm))
-    medians = await unless(stage.stop, warm_up(stage.study, running))
-    stage.writer.arm(replace(running.record, warm_up_tpot_ms=medians))
+    warmth = await unless(stage.stop, warm_up(stage.study, running, stage.crew))
+    stage.writer.arm(replace(running.record, warm_up_tpot_ms=warmth.medians_ms))
+    return replace(running, tells_usage=warmth.tells_usage)
 
 
 def _facts_line(record: ArmRecord) -> str:

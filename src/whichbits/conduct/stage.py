@@ -4,13 +4,14 @@ import asyncio
 from dataclasses import dataclass
 
 from whichbits.conduct.events import Progress
+from whichbits.drive.crew import Crew
 from whichbits.record.writer import RunWriter
 from whichbits.study.model import Study
 
 
 @dataclass(frozen=True)
 class Stage:
-    """What every step of a study needs: the question, where answers go, who listens, the wish to stop, the clock.
+    """What a step needs: the question, where answers go, who listens, the wish to stop, the clock, who sends.
 
     ``origin_ns`` is the ``time.monotonic_ns()`` from which every recorded time counts.
     """
@@ -20,3 +21,4 @@ class Stage:
     listen: Progress
     stop: asyncio.Event
     origin_ns: int
+    crew: Crew

@@ -2,9 +2,11 @@
 
 import time
 from statistics import median
+from typing import NamedTuple
 
 from whichbits.conduct.addresses import targets
 from whichbits.drive.cell import CellCapture, drive_cell
+from whichbits.drive.crew import Crew
 from whichbits.errors import ServerNotReady
 from whichbits.record.schema import RequestRecord
 from whichbits.serve.arm import RunningArm
@@ -12,18 +14,28 @@ from whichbits.study.model import Load, Study
 from whichbits.traffic.plan import plan_warm_up
 
 
-async def warm_up(study: Study, running: RunningArm) -> tuple[float, ...]:
-    """Send rounds of the study's own traffic until two rounds' median pace agree; return those medians in ms.
+class Warmth(NamedTuple):
+    """The rounds' median pace in ms, and whether any answer told its tokens: else somebody else must count them."""
+
+    medians_ms: tuple[float, ...]
+    tells_usage: bool
+
+
+async def warm_up(study: Study, running: RunningArm, crew: Crew) -> Warmth:
+    """Send rounds of the study's own traffic until two rounds' median pace agree.
 
     The pace is TPOT, or TTFT where answers have a single token. Raises ServerNotReady if a round has no good answer.
     """
     rule = study.warm_up
     medians: list[float] = []
+    tells_usage = False
     for round_number in range(max(1, rule.at_most_requests // rule.at_least_requests)):
-        medians.append(await _round_ms(study, running, round_number))
+        good = await _round(study, running, crew, round_number)
+        medians.append(_pace_ms(good))
+        tells_usage = tells_usage or any(record.output_tokens is not None for record in good)
         if _stable(medians, rule.stable_within):
             break
-    return tuple(medians)
+    return Warmth(tuple(medians), tells_usage)
 
 
 def _stable(medians: list[float], within: float) -> bool:
@@ -33,17 +45,23 @@ def _stable(medians: list[float], within: float) -> bool:
     return abs(now - before) <= within * before
 
 
-async def _round_ms(study: Study, running: RunningArm, round_number: int) -> float:
+async def _round(study: Study, running: RunningArm, crew: Crew, round_number: int) -> list[RequestRecord]:
+    """Return the good answers of a round."""
     capture = await drive_cell(
         targets(running, study.request),
         plan_warm_up(study, round_number),
         Load(concurrency=study.warm_up.at_least_requests),
         study.limits,
         time.monotonic_ns(),
+        crew=crew,
     )
     good = [record for record in capture.records if record.succeeded]
     if not good:
         raise _refused(running, capture)
+    return good
+
+
+def _pace_ms(good: list[RequestRecord]) -> float:
     steps = [tpot for record in good if (tpot := tpot_ms(record)) is not None]
     return median(steps or [_ttft_ms(record) for record in good])
 
@@ -59,9 +77,9 @@ def _refused(running: RunningArm, capture: CellCapture) -> ServerNotReady:
 
 
 def tpot_ms(record: RequestRecord) -> float | None:
-    """Return the time per output token of a good request in ms, or None with fewer than two tokens."""
+    """Return the time per output token of a good request in ms; None with fewer than two tokens, or all in one read."""
     tokens = sum(record.chunk_tokens)
-    if not record.succeeded or tokens < 2:
+    if not record.succeeded or tokens < 2 or record.chunk_ns[0] == record.chunk_ns[-1]:
         return None
     return (record.chunk_ns[-1] - record.chunk_ns[0]) / (tokens - 1) / 1e6
 

@@ -1,47 +1,52 @@
 """One cell: its traffic from the first send to the last answer, with the client watching itself."""
 
 import asyncio
-import gc
-import time
-from collections.abc import Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Protocol
+from pathlib import Path
+from typing import Literal
 
-from whichbits.drive.dispatch import Dispatcher
-from whichbits.drive.health import TICK_SECONDS, Observations, Ticker, check
-from whichbits.drive.outcome import to_record
-from whichbits.drive.pace import pace
+from whichbits.drive.crew import Crew
+from whichbits.drive.health import Observations, check
+from whichbits.drive.leading import Hand, Leading, Progress
+from whichbits.drive.orders import Order
+from whichbits.drive.packed import PackedPlan
+from whichbits.drive.part import PartReport
 from whichbits.drive.routing import DIRECT, Route
+from whichbits.drive.split import deal, route_of, shares, split_notes
+from whichbits.drive.tally import Tally, together
 from whichbits.drive.target import Target
+from whichbits.errors import ClientFailed, WhichbitsError
+from whichbits.record.parts import records_in
 from whichbits.record.schema import ClientHealth, RequestRecord
 from whichbits.study.model import Limits, Load
 from whichbits.traffic.plan import PlannedRequest
 
-PROGRESS_SECONDS = 0.1
-
-
-class Progress(Protocol):
-    """Told ten times a second how far a cell is; must return quickly."""
-
-    def __call__(self, sent: int, finished: int, failed: int, chunks: int) -> None:
-        """``failed`` and ``chunks`` are what is known without decoding: broken transports, pieces of body."""
-        ...
+PartFiles = Callable[[int], Path]
+"""Where the worker of that number writes its requests."""
 
 
 @dataclass(frozen=True)
 class CellCapture:
-    """What a cell left: a record of each request that was sent, in index order; times are against the origin.
+    """What a cell left; times are nanoseconds against the origin.
 
-    ``late_connect_ns`` holds, by request index, the time spent on opening a connection inside a request.
+    ``records`` are the requests that were sent, in index order, where memory was asked for; else they lie in ``parts``,
+    in which each worker wrote its own as they ended, or nowhere. ``tally`` counts them all. ``late_connect_ns`` holds,
+    by request index, the time spent on opening a connection inside a request. ``failure`` is set where a worker was
+    lost, or refused its part: the capture then holds what the others did, and what lies in the lost one's part.
     """
 
     records: tuple[RequestRecord, ...]
+    parts: tuple[Path, ...]
+    tally: Tally
     started_ns: int
     finished_ns: int
     health: ClientHealth
     cancelled: bool
     late_connect_ns: dict[int, int]
+    notes: tuple[str, ...] = ()
+    failure: WhichbitsError | None = None
 
 
 async def drive_cell(  # noqa: PLR0913 - a cell is exactly these
@@ -54,121 +59,134 @@ async def drive_cell(  # noqa: PLR0913 - a cell is exactly these
     route: Route = DIRECT,
     progress: Progress | None = None,
     stop: asyncio.Event | None = None,
+    crew: Crew | None = None,
+    records: PartFiles | Literal["memory", "nowhere"] = "memory",
 ) -> CellCapture:
     """Send ``planned`` to ``targets`` by ``route`` under ``load`` and return what came back.
 
     ``clock_origin_ns`` is a ``time.monotonic_ns()``. Setting ``stop`` ends the cell in order: requests in
-    flight become ``cancelled``, those not yet sent leave no record, and the capture is returned.
+    flight become ``cancelled``, those not yet sent leave no record, and the capture is returned. Without a ``crew``
+    a thread of this process sends.
+
+    Raises:
+        ClientFailed: a worker was lost, and with it a part of the cell.
+        WhichbitsError: a worker could not do as told, and why.
     """
-    dispatcher = Dispatcher(targets, planned, limits, route)
-    try:
-        stop = stop or asyncio.Event()
-        # Where nothing listens, connections take their whole patience: a wish to stop does not wait for that.
-        await _unless_stopped(dispatcher.warm(planned, load), stop)
-        stretch = await _run(dispatcher, planned, load, progress, stop)
-    finally:
-        await dispatcher.close()
-    return await _capture(dispatcher, stretch, load, clock_origin_ns)
+    capture = await capture_cell(
+        targets,
+        planned,
+        load,
+        limits,
+        clock_origin_ns,
+        route=route,
+        progress=progress,
+        stop=stop,
+        crew=crew,
+        records=records,
+    )
+    if capture.failure is not None:
+        raise capture.failure
+    return capture
 
 
-@dataclass(frozen=True)
-class _Stretch:
-    """The measured part of a cell; absolute times."""
-
-    started_ns: int
-    finished_ns: int
-    cpu_ns: int
-    loop_lags_ns: Sequence[int]
-    stopped: bool
-
-
-async def _run(
-    dispatcher: Dispatcher,
+async def capture_cell(  # noqa: PLR0913 - as above
+    targets: Sequence[Target],
     planned: Sequence[PlannedRequest],
     load: Load,
-    progress: Progress | None,
-    stop: asyncio.Event,
-) -> _Stretch:
-    loop_lags_ns: list[int] = []
-    tickers = [Ticker(TICK_SECONDS, loop_lags_ns.append)]
-    if progress is not None:
-        tickers.append(Ticker(PROGRESS_SECONDS, lambda _lag_ns: _tell(progress, dispatcher)))
-    with _no_garbage_collection(), _ticking(tickers):
-        started_ns, cpu_ns = time.monotonic_ns(), time.process_time_ns()
-        stopped = await _unless_stopped(pace(planned, load, dispatcher.send, started_ns), stop)
-        finished_ns, cpu_ns = time.monotonic_ns(), time.process_time_ns() - cpu_ns
-    if progress is not None:
-        _tell(progress, dispatcher)
-    return _Stretch(started_ns, finished_ns, cpu_ns, loop_lags_ns, stopped)
+    limits: Limits,
+    clock_origin_ns: int,
+    *,
+    route: Route = DIRECT,
+    progress: Progress | None = None,
+    stop: asyncio.Event | None = None,
+    crew: Crew | None = None,
+    records: PartFiles | Literal["memory", "nowhere"] = "memory",
+) -> CellCapture:
+    """Do the same, but return even what a cell left that lost a worker; its ``failure`` says so."""
+    with Crew.inline() if crew is None else nullcontext(crew) as sending:
+        count = sending.size(load, len(planned), route)
+        workers = sending.take(count)
+        dealt = zip(workers, deal(planned, count), shares(load.concurrency, count), strict=True)
+        hands = [
+            Hand(
+                worker,
+                Order(
+                    targets=tuple(targets),
+                    planned=PackedPlan.of(part),
+                    streams=streams,
+                    open_loop=load.request_rate is not None,
+                    limits=limits,
+                    route=route_of(route, number),
+                    clock_origin_ns=clock_origin_ns + worker.clock_offset_ns,
+                    destination=records(number) if callable(records) else records,
+                ),
+            )
+            for number, (worker, part, streams) in enumerate(dealt)
+        ]
+        try:
+            await Leading(hands, progress).through(stop or asyncio.Event())
+        finally:
+            for hand in hands:
+                if hand.lost is not None:
+                    sending.part_with(hand.worker)
+    return _captured(hands, _planned_rate(planned), tuple(split_notes(load, count, route)))
 
 
-async def _unless_stopped(work: Coroutine[None, None, None], stop: asyncio.Event) -> bool:
-    """Run ``work`` to its end, or cancel it when ``stop`` is set; return whether it was cancelled."""
-    working, stopping = asyncio.ensure_future(work), asyncio.ensure_future(stop.wait())
-    try:
-        await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        working.cancel()
-        stopping.cancel()
-        await asyncio.gather(working, stopping, return_exceptions=True)
-    if working.cancelled():
-        return True
-    working.result()
-    return False
-
-
-async def _capture(dispatcher: Dispatcher, stretch: _Stretch, load: Load, origin_ns: int) -> CellCapture:
-    exchanges, answers = dispatcher.exchanges, await dispatcher.answers()
-    records = [to_record(exchange, answer, origin_ns) for exchange, answer in zip(exchanges, answers, strict=True)]
-    seen = Observations(
-        open_loop=load.request_rate is not None,
-        exchanges=exchanges,
-        answers=answers,
-        loop_lags_ns=stretch.loop_lags_ns,
-        cpu_ns=stretch.cpu_ns,
-        duration_ns=stretch.finished_ns - stretch.started_ns,
-    )
+def _captured(hands: Sequence[Hand], requested_rate: float | None, notes: tuple[str, ...]) -> CellCapture:
+    done = [hand.done for hand in hands if hand.done is not None]
+    reports = [each.report for each in done]
+    tally = together([_tally(hand) for hand in hands])
+    records = [record for each in done for record in each.records]
+    started_ns, finished_ns = _stretch(reports, tally)
     return CellCapture(
         records=tuple(sorted(records, key=lambda record: record.index)),
-        started_ns=stretch.started_ns - origin_ns,
-        finished_ns=stretch.finished_ns - origin_ns,
-        health=check(seen),
-        cancelled=stretch.stopped,
-        late_connect_ns={each.index: each.connect_ns for each in exchanges if each.connect_ns is not None},
+        parts=tuple(hand.order.destination for hand in hands if isinstance(hand.order.destination, Path)),
+        tally=tally,
+        started_ns=started_ns,
+        finished_ns=finished_ns,
+        health=check(Observations(hands[0].order.open_loop, reports, tally, requested_rate)),
+        cancelled=any(report.cancelled for report in reports) or len(done) < len(hands),
+        late_connect_ns={index: ns for report in reports for index, ns in report.late_connect_ns.items()},
+        notes=notes,
+        failure=_failure(hands),
     )
 
 
-def _tell(progress: Progress, dispatcher: Dispatcher) -> None:
-    exchanges = dispatcher.exchanges
-    progress(
-        sent=len(exchanges),
-        finished=sum(exchange.finished_ns is not None for exchange in exchanges),
-        failed=sum(exchange.failure is not None for exchange in exchanges),
-        chunks=sum(exchange.piece_count for exchange in exchanges),
+def _tally(hand: Hand) -> Tally:
+    """Return a part's tally; that of a lost worker is counted from what it wrote."""
+    if hand.done is not None:
+        return hand.done.tally
+    tally = Tally()
+    if isinstance(hand.order.destination, Path):
+        tally.add(records_in([hand.order.destination]))
+    return tally
+
+
+def _stretch(reports: Sequence[PartReport], tally: Tally) -> tuple[int, int]:
+    if reports:
+        return min(report.started_ns for report in reports), max(report.finished_ns for report in reports)
+    return tally.first_sent_ns or 0, tally.last_sent_ns or 0
+
+
+def _failure(hands: Sequence[Hand]) -> WhichbitsError | None:
+    for hand in hands:
+        if hand.refused is not None:
+            return hand.refused.error()
+    lost = [hand.lost for hand in hands if hand.lost is not None]
+    if not lost:
+        return None
+    return ClientFailed(
+        "client_worker_lost",
+        f"The client lost a process that sends requests: {'; '.join(lost)}.",
+        why="It was killed from outside, most often for want of memory, or met an error of its own.",
+        fix="Look at the kernel's log for out-of-memory kills, give the client more memory or lower client.workers, "
+        "and go on with `whichbits run RUN_FOLDER`; what has ended is kept.",
     )
 
 
-@contextmanager
-def _ticking(tickers: Sequence[Ticker]) -> Iterator[None]:
-    for ticker in tickers:
-        ticker.start()
-    try:
-        yield
-    finally:
-        for ticker in tickers:
-            ticker.stop()
-
-
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Keep the collector from stopping the loop; a full collection takes as long as many tokens."""
-    was_enabled = gc.isenabled()
-    gc.collect()
-    gc.freeze()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
-        if was_enabled:
-            gc.enable()
+def _planned_rate(planned: Sequence[PlannedRequest]) -> float | None:
+    """Return the plan's own arrivals a second: Poisson ones of a finite cell are never exactly the load's rate."""
+    offsets = [request.offset_ns for request in planned if request.offset_ns is not None]
+    if len(offsets) < max(2, len(planned)) or max(offsets) == min(offsets):
+        return None
+    return (len(offsets) - 1) / (max(offsets) - min(offsets)) * 1e9

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from whichbits.drive.failure import FailureCode
 
+_KEPT_HEADERS = frozenset({b"location", b"retry-after", b"content-encoding"})
+
 
 class Failure(NamedTuple):
     """Why a request did not end well: a code of ``failure.MEANINGS`` and the particulars."""
@@ -20,7 +22,9 @@ class Exchange:
 
     ``scheduled_ns`` is when it should have left; ``due_ns`` is when it could have: later than scheduled only
     if it waited for a slot under a cap. ``pieces[i]`` is body data that arrived in the read stamped
-    ``stamps[i]``; a read yields one piece for each HTTP chunk, or part of a chunk, in it.
+    ``stamps[i]``; a read yields one piece for each HTTP chunk, or part of a chunk, in it. ``headers`` are the few of
+    the answer that a verdict needs, by name in small letters. ``secret`` is the API key that was sent: what the server
+    says is kept without it. ``keeps_text`` asks for the answer's text, where the server does not count its tokens.
     """
 
     index: int
@@ -29,6 +33,8 @@ class Exchange:
     scheduled_ns: int
     due_ns: int
     length_forced: bool = True
+    keeps_text: bool = False
+    secret: str | None = field(default=None, repr=False)
     connect_ns: int | None = None
     sent_ns: int | None = None
     first_byte_ns: int | None = None
@@ -39,6 +45,7 @@ class Exchange:
     stamps: list[int] = field(default_factory=list)
     pieces: list[bytes] = field(default_factory=list)
     body_bytes: int = 0
+    headers: dict[str, str] = field(default_factory=dict)
     _forgotten: int = 0
 
     def fail(self, code: FailureCode, error: str) -> None:
@@ -46,6 +53,11 @@ class Exchange:
         if self.finished_ns is None:
             self.failure = Failure(code, error)
             self.finished_ns = time.monotonic_ns()
+
+    def note_header(self, name: bytes, value: bytes) -> None:
+        """Keep a header of the answer if a verdict needs it."""
+        if (small := name.lower()) in _KEPT_HEADERS:
+            self.headers[small.decode()] = value.decode(errors="replace")
 
     def forget_body(self) -> None:
         """Give the memory of a decoded answer back."""

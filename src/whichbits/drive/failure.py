@@ -9,6 +9,10 @@ FailureCode = Literal[
     "timeout_total",
     "timeout_silence",
     "http_status",
+    "rate_limited",
+    "overloaded",
+    "redirected",
+    "compressed",
     "error_in_stream",
     "stream_ended_early",
     "bad_stream",
@@ -16,6 +20,7 @@ FailureCode = Literal[
     "short_output",
     "long_output",
     "cancelled",
+    "session_broken",
 ]
 
 MEANINGS: Mapping[FailureCode, str] = {
@@ -24,7 +29,11 @@ MEANINGS: Mapping[FailureCode, str] = {
     "The request is not sent again: the server may have done the work.",
     "timeout_total": "The answer was not complete within limits.request_seconds of the send.",
     "timeout_silence": "Nothing arrived for limits.silence_seconds.",
-    "http_status": "The server answered with a status other than 200.",
+    "http_status": "The server answered with a status other than 200 and those below.",
+    "rate_limited": "The server answered 429. The request is not sent again; the error tells its Retry-After.",
+    "overloaded": "The server answered 503. The request is not sent again; the error tells its Retry-After.",
+    "redirected": "The server answered with a redirect, which is not followed: the other address is other work.",
+    "compressed": "The answer was compressed, though identity was asked for: its times are the compressor's.",
     "error_in_stream": "The stream carried an error object, or a finish reason that means an error.",
     "stream_ended_early": "The answer ended without a finish reason and without [DONE].",
     "bad_stream": "The answer was not HTTP, not an event stream, or an event was not the expected JSON.",
@@ -32,4 +41,5 @@ MEANINGS: Mapping[FailureCode, str] = {
     "short_output": "Fewer tokens than asked for: the arm did less work than the others.",
     "long_output": "More tokens than asked for: the arm did more work than the others.",
     "cancelled": "The run was stopped while the request was in flight.",
+    "session_broken": "An earlier turn of the session failed, so this one was not sent.",
 }

@@ -1,21 +1,21 @@
 """Whether the client could have been the limit: the self-check that decides if a cell may be trusted.
 
-One rule for lags: a lag matters by what it blurs. The loop's lag delays the stamps of chunks, so it is held
-against the gap between chunks; the lag of sends delays whole requests, so it is held against the time to
-first token.
+One rule for lags: a lag matters by what it blurs. The lag of sends delays whole requests: held against the time to
+first token where arrivals are scheduled, and against a whole request where a stream waits for its turn. Reads that
+the kernel stamps may be late at no cost until the next chunk arrives before they are done; without such stamps the
+loop's lag delays the stamps themselves, and is held against the gap between chunks.
 """
 
-import asyncio
 import math
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from statistics import median
 
 import numpy as np
 
-from whichbits.drive.answer import Answer
-from whichbits.drive.exchange import Exchange
+from whichbits.drive.part import PartReport
+from whichbits.drive.tally import Tally
 from whichbits.record.schema import ClientHealth, ClientVerdict
 
 SUSPECT_LAG_SHARE = 0.1
@@ -24,6 +24,14 @@ LIMITED_LAG_SHARE = 0.5
 """Half of what it blurs: the tail of the distribution is then the client's, not the server's."""
 LAG_FLOOR_MS = 2.0
 """Below this a lag is the millisecond resolution of the loop's timers, on both ends of a tick."""
+LATE_READ_SHARE = 0.5
+"""A read half a gap late at p99: gaps vary, so by then the next chunk is at times there first."""
+READ_FLOOR_MS = 0.5
+"""Below this a late read is the system's scheduler at work on an idle machine."""
+SUSPECT_MERGED_SHARE = 0.01
+"""One gap in a hundred closed by a late read, which makes its neighbour too long: the p99 of ITL is the client's."""
+LIMITED_MERGED_SHARE = 0.05
+"""One in twenty: p95 is, too, and no tail can be trusted."""
 SUSPECT_CPU_SHARE = 0.7
 """One thread at 70 %: waiting for it grows as 1/(1 - share), here beyond three times an idle thread's."""
 LIMITED_CPU_SHARE = 0.9
@@ -36,65 +44,53 @@ SHORT_GAP_MEAN_MS = 4.0
 """With a mean gap below this, gaps under a millisecond are ordinary."""
 LATE_CONNECT_SHARE = 0.01
 """Handshakes in more than one request of a hundred show in its p99."""
-
-TICK_SECONDS = 0.005
+ACHIEVED_SHARE = 0.95
+"""Of the rate asked for; less is worth a word: a cap, a slow start, or answers that did not come."""
 
 _MS = 1_000_000
 
 
-class Ticker:
-    """Calls back at a steady interval and tells how late the loop let it."""
-
-    def __init__(self, interval_s: float, on_tick: Callable[[int], None]) -> None:
-        """``on_tick`` gets the lag in nanoseconds."""
-        self._interval_s = interval_s
-        self._on_tick = on_tick
-        self._handle: asyncio.TimerHandle | None = None
-
-    def start(self) -> None:
-        """Begin; needs a running loop."""
-        self._due_ns = time.monotonic_ns() + round(self._interval_s * 1e9)
-        self._handle = asyncio.get_running_loop().call_later(self._interval_s, self._tick)
-
-    def stop(self) -> None:
-        """End; no call follows."""
-        if self._handle is not None:
-            self._handle.cancel()
-
-    def _tick(self) -> None:
-        lag_ns = max(0, time.monotonic_ns() - self._due_ns)
-        self.start()
-        self._on_tick(lag_ns)
-
-
 @dataclass(frozen=True)
 class Observations:
-    """What the check is made from. Times are nanoseconds; CPU time is this process's, in one thread."""
+    """What the check is made from: what each worker saw, and the counts of the whole cell.
+
+    ``requested_rate`` is of the plan's own arrivals, per second; None in a closed loop.
+    """
 
     open_loop: bool
-    exchanges: Sequence[Exchange]
-    answers: Sequence[Answer]
-    loop_lags_ns: Sequence[int]
-    cpu_ns: int
-    duration_ns: int
+    parts: Sequence[PartReport]
+    tally: Tally
+    requested_rate: float | None = None
 
 
 @dataclass(frozen=True)
 class _Measures:
     send_lag_ms: float | None
     loop_lag_ms: float | None
+    read_lag_ms: float | None
+    merged_share: float | None
     cpu_share: float | None
     short_gap_share: float | None
     mean_gap_ms: float | None
     ttft_ms: float | None
+    e2e_ms: float | None
     late_connect_share: float | None
+    achieved_rate: float | None
+    kernel_stamps: bool
+
+
+_Limit = tuple[ClientVerdict, str]
 
 
 def check(seen: Observations) -> ClientHealth:
     """Return the verdict, its reasons in words, and the numbers."""
     measures = _measure(seen)
-    limits = [*_lag_limits(measures), *_cpu_limits(measures)]
-    notes = [*_gap_notes(measures, client_is_late=bool(limits)), *_connect_notes(measures)]
+    limits = [*_send_limits(measures, open_loop=seen.open_loop), *_read_limits(measures), *_cpu_limits(measures)]
+    notes = [
+        *_gap_notes(measures, client_is_late=bool(limits)),
+        *_connect_notes(measures),
+        *_rate_notes(measures, seen.requested_rate),
+    ]
     verdicts: set[ClientVerdict] = {verdict for verdict, _ in limits}
     worst: ClientVerdict = "client_ok"
     if verdicts:
@@ -106,35 +102,77 @@ def check(seen: Observations) -> ClientHealth:
         loop_lag_p99_ms=measures.loop_lag_ms,
         cpu_share=measures.cpu_share,
         sub_millisecond_gap_share=measures.short_gap_share,
+        workers=len(seen.parts) or None,
+        read_lag_p99_ms=measures.read_lag_ms,
+        merged_gap_share=measures.merged_share,
+        kernel_stamps=measures.kernel_stamps if seen.parts else None,
+        requested_rate=seen.requested_rate,
+        achieved_rate=measures.achieved_rate,
     )
 
 
 def _measure(seen: Observations) -> _Measures:
-    sends = [exchange for exchange in seen.exchanges if exchange.sent_ns is not None]
-    send_lags = [exchange.sent_ns - exchange.due_ns for exchange in sends if exchange.sent_ns is not None]
-    late = sum(exchange.connect_ns is not None for exchange in sends)
-    gaps = sum(answer.separate_gaps for answer in seen.answers)
+    parts, tally = seen.parts, seen.tally
+    gaps = sum(part.gaps for part in parts)
+    kernel_stamps = bool(parts) and all(part.kernel_stamps for part in parts)
+    late = sum(len(part.late_connect_ns) for part in parts)
     return _Measures(
-        send_lag_ms=_p99_ms(send_lags) if seen.open_loop else None,
-        loop_lag_ms=_p99_ms(seen.loop_lags_ns),
-        cpu_share=_cpu_share(seen),
-        short_gap_share=sum(answer.short_gaps for answer in seen.answers) / gaps if gaps else None,
-        mean_gap_ms=_mean_gap_ms(seen.answers),
-        ttft_ms=_median_ttft_ms(seen),
-        late_connect_share=late / len(sends) if sends else None,
+        send_lag_ms=_p99_ms([part.send_lags_ns for part in parts]),
+        loop_lag_ms=_p99_ms([part.loop_lags_ns for part in parts]),
+        read_lag_ms=_p99_ms([part.read_lags_ns for part in parts]) if kernel_stamps else None,
+        merged_share=_merged_share(parts, tally) if kernel_stamps else None,
+        cpu_share=max((share for part in parts if (share := _cpu_share(part)) is not None), default=None),
+        short_gap_share=sum(part.short_gaps for part in parts) / gaps if gaps else None,
+        mean_gap_ms=tally.gap_span_ns / tally.gaps / _MS if tally.gaps else None,
+        ttft_ms=median(tally.ttft_ns.values) / _MS if tally.ttft_ns.values else None,
+        e2e_ms=tally.e2e_ns / tally.answered / _MS if tally.answered else None,
+        late_connect_share=late / tally.sent if tally.sent else None,
+        achieved_rate=_achieved_rate(tally) if seen.requested_rate is not None else None,
+        kernel_stamps=kernel_stamps,
     )
 
 
-def _lag_limits(measures: _Measures) -> list[tuple[ClientVerdict, str]]:
-    pairs = (
-        ("event loop", measures.loop_lag_ms, "mean gap between chunks", measures.mean_gap_ms),
-        ("sends", measures.send_lag_ms, "median TTFT", measures.ttft_ms),
+def _send_limits(measures: _Measures, *, open_loop: bool) -> list[_Limit]:
+    if open_loop:
+        return _lag_limits("sends", measures.send_lag_ms, "median TTFT", measures.ttft_ms)
+    # A stream that waits for its next request is missing from the load for so long.
+    return _lag_limits("turns of a stream", measures.send_lag_ms, "mean request", measures.e2e_ms)
+
+
+def _read_limits(measures: _Measures) -> list[_Limit]:
+    if not measures.kernel_stamps:
+        return _lag_limits("event loop", measures.loop_lag_ms, "mean gap between chunks", measures.mean_gap_ms)
+    return [*_late_read_limits(measures.read_lag_ms, measures.mean_gap_ms), *_merged_limits(measures.merged_share)]
+
+
+def _late_read_limits(lag: float | None, mean_gap: float | None) -> list[_Limit]:
+    if lag is None or mean_gap is None or lag <= READ_FLOOR_MS or lag < LATE_READ_SHARE * mean_gap:
+        return []
+    reason = (
+        f"reads: p99 lag {lag:.1f} ms is {_share(lag, mean_gap):.0%} of the mean gap between chunks "
+        f"({mean_gap:.1f} ms); suspect from {LATE_READ_SHARE:.0%}"
     )
-    return [
-        (_verdict(_share(lag, blurred), SUSPECT_LAG_SHARE, LIMITED_LAG_SHARE), _lag_reason(who, lag, what, blurred))
-        for who, lag, what, blurred in pairs
-        if lag is not None and blurred is not None and lag > max(LAG_FLOOR_MS, SUSPECT_LAG_SHARE * blurred)
-    ]
+    return [("client_suspect", reason)]
+
+
+def _merged_limits(share: float | None) -> list[_Limit]:
+    if share is None or share <= SUSPECT_MERGED_SHARE:
+        return []
+    reason = (
+        f"{share:.1%} of the gaps between chunks are lost in late reads that brought several; "
+        f"suspect above {SUSPECT_MERGED_SHARE:.0%}, limited above {LIMITED_MERGED_SHARE:.0%}"
+    )
+    return [(_verdict(share, SUSPECT_MERGED_SHARE, LIMITED_MERGED_SHARE), reason)]
+
+
+def _lag_limits(who: str, lag: float | None, what: str, blurred: float | None) -> list[_Limit]:
+    if lag is None or blurred is None or lag <= max(LAG_FLOOR_MS, SUSPECT_LAG_SHARE * blurred):
+        return []
+    reason = (
+        f"{who}: p99 lag {lag:.1f} ms is {_share(lag, blurred):.0%} of the {what} ({blurred:.1f} ms); "
+        f"suspect above {SUSPECT_LAG_SHARE:.0%}, limited above {LIMITED_LAG_SHARE:.0%}"
+    )
+    return [(_verdict(_share(lag, blurred), SUSPECT_LAG_SHARE, LIMITED_LAG_SHARE), reason)]
 
 
 def _share(lag_ms: float, blurred_ms: float) -> float:
@@ -142,19 +180,12 @@ def _share(lag_ms: float, blurred_ms: float) -> float:
     return lag_ms / blurred_ms if blurred_ms else math.inf
 
 
-def _lag_reason(who: str, lag_ms: float, what: str, blurred_ms: float) -> str:
-    return (
-        f"{who}: p99 lag {lag_ms:.1f} ms is {_share(lag_ms, blurred_ms):.0%} of the {what} ({blurred_ms:.1f} ms); "
-        f"suspect above {SUSPECT_LAG_SHARE:.0%}, limited above {LIMITED_LAG_SHARE:.0%}"
-    )
-
-
-def _cpu_limits(measures: _Measures) -> list[tuple[ClientVerdict, str]]:
+def _cpu_limits(measures: _Measures) -> list[_Limit]:
     share = measures.cpu_share
     if share is None or share <= SUSPECT_CPU_SHARE:
         return []
     reason = (
-        f"the client used {share:.0%} of one core; suspect above {SUSPECT_CPU_SHARE:.0%}, "
+        f"the busiest worker used {share:.0%} of one core; suspect above {SUSPECT_CPU_SHARE:.0%}, "
         f"limited above {LIMITED_CPU_SHARE:.0%}"
     )
     return [(_verdict(share, SUSPECT_CPU_SHARE, LIMITED_CPU_SHARE), reason)]
@@ -176,31 +207,37 @@ def _connect_notes(measures: _Measures) -> list[str]:
     return [f"{share:.0%} of the requests had to open a connection, and their latencies contain the handshake"]
 
 
+def _rate_notes(measures: _Measures, requested: float | None) -> list[str]:
+    achieved = measures.achieved_rate
+    if requested is None or achieved is None or achieved >= ACHIEVED_SHARE * requested:
+        return []
+    return [f"{achieved:.3g} requests/s left where {requested:.3g} were planned: a cap or the client held them back"]
+
+
 def _verdict(value: float, suspect: float, limited: float) -> ClientVerdict:
     if value > limited:
         return "client_limited"
     return "client_suspect" if value > suspect else "client_ok"
 
 
-def _cpu_share(seen: Observations) -> float | None:
-    return seen.cpu_ns / seen.duration_ns if seen.duration_ns >= CPU_WINDOW_SECONDS * 1e9 else None
+def _cpu_share(part: PartReport) -> float | None:
+    duration_ns = part.finished_ns - part.started_ns
+    return part.cpu_ns / duration_ns if duration_ns >= CPU_WINDOW_SECONDS * 1e9 else None
 
 
-def _p99_ms(lags_ns: Sequence[int]) -> float | None:
-    return float(np.percentile(lags_ns, 99)) / _MS if lags_ns else None
+def _merged_share(parts: Sequence[PartReport], tally: Tally) -> float | None:
+    return sum(part.merged_gaps for part in parts) / tally.gaps if tally.gaps else None
 
 
-def _mean_gap_ms(answers: Sequence[Answer]) -> float | None:
-    """Mean over all gaps; a late client moves the median gap towards zero, but hardly the mean."""
-    spans_ns = [answer.chunk_ns[-1] - answer.chunk_ns[0] for answer in answers if answer.chunk_ns]
-    gaps = sum(len(answer.chunk_ns) - 1 for answer in answers if answer.chunk_ns)
-    return sum(spans_ns) / gaps / _MS if gaps else None
+def _achieved_rate(tally: Tally) -> float | None:
+    """Return sends a second, between the first and the last."""
+    first, last = tally.first_sent_ns, tally.last_sent_ns
+    if first is None or last is None or last <= first:
+        return None
+    return (tally.sent - 1) / (last - first) * 1e9
 
 
-def _median_ttft_ms(seen: Observations) -> float | None:
-    ttfts_ns = [
-        answer.chunk_ns[0] - exchange.scheduled_ns
-        for exchange, answer in zip(seen.exchanges, seen.answers, strict=True)
-        if answer.chunk_ns
-    ]
-    return median(ttfts_ns) / _MS if ttfts_ns else None
+def _p99_ms(lags_ns: Sequence[Sequence[int]]) -> float | None:
+    """Return the p99 over all workers' lags."""
+    pooled = np.fromiter(chain.from_iterable(lags_ns), dtype=np.float64)
+    return float(np.percentile(pooled, 99)) / _MS if len(pooled) else None

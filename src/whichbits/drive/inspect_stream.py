@@ -9,7 +9,7 @@ import msgspec
 from whichbits.drive.answer import HTTP_OK, Answer, read_answer
 from whichbits.drive.exchange import Exchange, Failure
 from whichbits.drive.http_text import Response, split_responses
-from whichbits.drive.outcome import judge
+from whichbits.drive.outcome import STATUS_CODES, judge
 from whichbits.drive.plain_body import PlainBody, read_plain_body
 from whichbits.drive.sse import DONE, Choice, Payload, decode, split_events
 from whichbits.drive.timings import last_timings
@@ -95,7 +95,7 @@ def _read(response: Response) -> tuple[Facts, Failure | None]:
 def _said_plainly(failure: Failure | None, plain: PlainBody) -> Failure | None:
     """Return the failure in the words of the error instead of the whole page or object around it."""
     message = plain.facts.get("error_message")
-    if failure is None or failure.code not in ("http_status", "bad_stream") or not message:
+    if failure is None or failure.code not in STATUS_CODES | {"bad_stream"} or not message:
         return failure
     return Failure(failure.code, f"{failure.error.partition(':')[0]}: {message}")
 

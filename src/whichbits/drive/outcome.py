@@ -1,8 +1,24 @@
 """The verdict on one request: how it ended, as the record keeps it."""
 
+from array import array
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
 from whichbits.drive.answer import HTTP_OK, Answer
 from whichbits.drive.exchange import Exchange, Failure
+from whichbits.drive.failure import FailureCode
 from whichbits.record.schema import RequestRecord
+
+_REDIRECTS = (301, 302, 303, 307, 308)
+_REFUSALS: Mapping[int, FailureCode] = {
+    429: "rate_limited",
+    503: "overloaded",
+    **dict.fromkeys(_REDIRECTS, "redirected"),
+}
+STATUS_CODES: frozenset[FailureCode] = frozenset({"http_status", *_REFUSALS.values()})
+"""The codes that a status alone decides."""
+
+_STARS = "***"
 
 
 def judge(exchange: Exchange, answer: Answer) -> Failure | None:
@@ -11,8 +27,8 @@ def judge(exchange: Exchange, answer: Answer) -> Failure | None:
     The cause that says most comes first: a status, then an error object, then what happened to the
     connection. A connection that is lost after the answer had ended loses nothing.
     """
-    if exchange.status is not None and exchange.status != HTTP_OK:
-        return Failure("http_status", f"HTTP {exchange.status}: {answer.unread_body or 'no body'}")
+    if (refusal := _judge_head(exchange, answer)) is not None:
+        return refusal
     if answer.error is not None:
         return Failure("error_in_stream", answer.error)
     failure = exchange.failure
@@ -35,14 +51,40 @@ def to_record(exchange: Exchange, answer: Answer, origin_ns: int) -> RequestReco
         sent_ns=_since(origin_ns, exchange.sent_ns),
         first_byte_ns=_since(origin_ns, exchange.first_byte_ns),
         finished_ns=_since(origin_ns, exchange.finished_ns),
-        chunk_ns=tuple(stamp - origin_ns for stamp in answer.chunk_ns),
-        chunk_tokens=tuple(answer.chunk_tokens),
+        chunk_ns=array("q", [stamp - origin_ns for stamp in answer.chunk_ns]),
+        chunk_tokens=array("I", answer.chunk_tokens),
         finish_reason=answer.finish_reason,
         done_seen=answer.done_seen,
         http_status=exchange.status,
         error_code=failure.code if failure else None,
-        error=failure.error if failure else None,
+        error=_without(exchange.secret, failure.error) if failure else None,
+        text=answer.text,
     )
+
+
+def _judge_head(exchange: Exchange, answer: Answer) -> Failure | None:
+    """Judge what stands before the body. Nothing is sent a second time: a retry would hide what the user meets."""
+    status, headers = exchange.status, exchange.headers
+    if status is None:
+        return None
+    if status != HTTP_OK:
+        code = _REFUSALS.get(status, "http_status")
+        return Failure(code, f"HTTP {status}{_particulars(status, headers)}: {answer.unread_body or 'no body'}")
+    encoding = headers.get("content-encoding", "identity").strip().lower()
+    return None if encoding in ("", "identity") else Failure("compressed", f"Content-Encoding: {encoding}")
+
+
+def _particulars(status: int, headers: Mapping[str, str]) -> str:
+    if status in _REDIRECTS:
+        where = urlsplit(headers.get("location", ""))
+        # A query may hold a signature, and so may a user's name: only the place is told.
+        return f" to {where.scheme}://{where.hostname}{where.path}" if where.hostname else f" to {where.path or '?'}"
+    return f" (Retry-After: {headers['retry-after']})" if "retry-after" in headers else ""
+
+
+def _without(secret: str | None, text: str) -> str:
+    """Servers quote the key that they refuse."""
+    return text.replace(secret, _STARS) if secret else text
 
 
 def _judge_stream(answer: Answer) -> Failure | None:

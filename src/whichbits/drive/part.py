@@ -57,7 +57,8 @@ class PartReport:
 
     The lists are what the self-check of the whole cell pools: ``send_lags_ns`` of every send (from the moment it could
     have left), ``loop_lags_ns`` of the worker's loop, ``read_lags_ns`` from the kernel's stamp of a read to its being
-    read. They are samples where a part is long, at most some ten thousand each.
+    read. They are samples where a part is long, at most some ten thousand each. ``merged_gaps`` are those that a late
+    read may have closed, not those that the server bundled.
     """
 
     started_ns: int

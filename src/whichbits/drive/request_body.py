@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 
 from whichbits.drive.target import Target
-from whichbits.drive.words import as_words
+from whichbits.drive.words import as_text, as_words
 from whichbits.study.request import RequestForm
-from whichbits.traffic.plan import PlannedRequest
+from whichbits.traffic.plan import Message, PlannedRequest
 
 
 class RequestBytes:
@@ -27,8 +27,12 @@ class RequestBytes:
 
     def to(self, target: Target, index: int) -> bytes:
         """Return the whole request of that index: head and JSON body."""
-        content = self._bodies[target.model, target.form][index]
+        content = self.content(target, index)
         return b"%b%d\r\n\r\n%b" % (self._heads[target], len(content), content)
+
+    def content(self, target: Target, index: int) -> bytes:
+        """Return the JSON body alone."""
+        return self._bodies[target.model, target.form][index]
 
 
 def body(model: str, form: RequestForm, planned: PlannedRequest) -> dict[str, Any]:
@@ -58,21 +62,26 @@ def body(model: str, form: RequestForm, planned: PlannedRequest) -> dict[str, An
 def _prompt(form: RequestForm, planned: PlannedRequest) -> dict[str, Any]:
     if form.prompt == "token_ids":
         return {"prompt": planned.prompt}
-    text = as_words(planned.prompt)
-    return {"messages": [{"role": "user", "content": text}]} if form.api == "chat" else {"prompt": text}
+    messages = planned.messages or (Message("user", as_words(planned.prompt)),)
+    if form.api == "chat":
+        return {"messages": [{"role": role, "content": content} for role, content in messages]}
+    return {"prompt": as_text(messages)}
+
+
+def headers(target: Target) -> dict[str, str]:
+    """Return a request's headers, but for the length of its body."""
+    said = {
+        "Host": target.authority,
+        "User-Agent": "whichbits",
+        "Accept": "text/event-stream",
+        # A compressed stream is held back by the compressor, and its times are the compressor's.
+        "Accept-Encoding": "identity",
+        "Content-Type": "application/json",
+    }
+    return said if target.api_key is None else said | {"Authorization": f"Bearer {target.api_key}"}
 
 
 def _head(target: Target) -> bytes:
     """Return the head up to the length of the body."""
-    lines = [
-        f"POST {target.path} HTTP/1.1",
-        f"Host: {target.authority}",
-        "User-Agent: whichbits",
-        "Accept: text/event-stream",
-        # A compressed stream is held back by the compressor, and its times are the compressor's.
-        "Accept-Encoding: identity",
-        "Content-Type: application/json",
-    ]
-    if target.api_key is not None:
-        lines.append(f"Authorization: Bearer {target.api_key}")
+    lines = [f"POST {target.path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers(target).items())]
     return "\r\n".join([*lines, "Content-Length: "]).encode()

@@ -174,7 +174,7 @@ def _random(route: Route, targets: int, planned: Sequence[PlannedRequest]) -> Ro
 
 
 def _prefix_hash(route: Route, targets: int, planned: Sequence[PlannedRequest]) -> Router:
-    prefixes = {request.index: request.prompt[: route.prefix_tokens] for request in planned}
+    prefixes = {request.index: request.head(route.prefix_tokens) for request in planned}
     homes = {prefix: rendezvous(prefix, targets) for prefix in set(prefixes.values())}
     return PlannedRouter(targets, {index: homes[prefix] for index, prefix in prefixes.items()})
 

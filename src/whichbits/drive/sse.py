@@ -1,7 +1,7 @@
 """Server-sent events of completions: split a body into events, and decode the few fields that are needed."""
 
 import re
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -13,6 +13,10 @@ _FAILED_FINISH = frozenset({"error", "abort"})
 # Atomic, so that one CRLF is never taken for two line ends.
 _BLANK_LINE = re.compile(rb"(?>\r\n|\r|\n){2}")
 _LINE_END = re.compile(rb"\r\n|\r|\n")
+
+
+_Count = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+"""Tokens as a record can hold them; what claims more, or fewer than none, is no usage that anybody should believe."""
 
 
 class ServerEvent(NamedTuple):
@@ -30,12 +34,24 @@ class Delta(msgspec.Struct, gc=False):
     content: str | None = None
     reasoning: str | None = None
     reasoning_content: str | None = None
+    refusal: str | None = None
     tool_calls: list[msgspec.Raw] | None = None
+    function_call: dict[str, Any] | None = None
 
     @property
     def has_content(self) -> bool:
         """Whether anything was generated; a role alone is not."""
-        return bool(self.content or self.reasoning or self.reasoning_content or self.tool_calls)
+        return bool(self.generated or self.is_beyond_text)
+
+    @property
+    def generated(self) -> str:
+        """The text that it adds; engines that are changing the name of reasoning send it under both."""
+        return (self.reasoning or self.reasoning_content or "") + (self.content or "") + (self.refusal or "")
+
+    @property
+    def is_beyond_text(self) -> bool:
+        """Whether something other than text was generated: a call of a tool, or of a function as it once was."""
+        return bool(self.tool_calls or self.function_call)
 
 
 class Choice(msgspec.Struct, gc=False):
@@ -51,18 +67,28 @@ class Choice(msgspec.Struct, gc=False):
         """Whether the choice carries generated text, reasoning or a tool call."""
         return bool(self.text) or (self.delta is not None and self.delta.has_content)
 
+    @property
+    def generated(self) -> str:
+        """The text that it adds, reasoning included."""
+        return (self.text or "") + (self.delta.generated if self.delta is not None else "")
+
+    @property
+    def is_beyond_text(self) -> bool:
+        """Whether something other than text was generated."""
+        return self.delta is not None and self.delta.is_beyond_text
+
 
 class PromptDetails(msgspec.Struct, gc=False):
     """Where prompt tokens came from."""
 
-    cached_tokens: int | None = None
+    cached_tokens: _Count | None = None
 
 
 class Usage(msgspec.Struct, gc=False):
     """Token counts so far, cumulative."""
 
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
+    prompt_tokens: _Count | None = None
+    completion_tokens: _Count | None = None
     prompt_tokens_details: PromptDetails | None = None
 
 

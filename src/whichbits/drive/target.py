@@ -16,6 +16,12 @@ class Target:
     path: str = "/v1/completions"
     api_key: str | None = field(default=None, repr=False)
     tls: bool = False
+    ca_file: str | None = None
+    """Certificates to trust instead of the system's; there is no way to trust any."""
+    proxy: str | None = field(default=None, repr=False)
+    """Where an HTTP proxy listens; requests then go by aiohttp."""
+    keeps_text: bool = False
+    """Whether records keep the text, since this server counts no tokens."""
     replica: str | None = None
     form: RequestForm = field(default_factory=RequestForm)
 

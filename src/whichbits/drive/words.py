@@ -1,6 +1,8 @@
-"""Prompts as text: a common English word for each planned token id, so that equal prefixes stay equal."""
+"""Prompts as text: messages as they are, and a common English word for each planned id, so that prefixes stay equal."""
 
 from collections.abc import Sequence
+
+from whichbits.traffic.plan import Message
 
 _WORDS = """
 time year people way day man thing woman life child world school state family student group country problem hand
@@ -26,3 +28,8 @@ def as_words(token_ids: Sequence[int]) -> str:
     Most tokenisers make one token of each word; how many there were, the server's usage says.
     """
     return " ".join(_WORDS[token_id % len(_WORDS)] for token_id in token_ids)
+
+
+def as_text(messages: Sequence[Message]) -> str:
+    """Return messages as one text for an API that has no roles: a blank line between them."""
+    return "\n\n".join(message.content for message in messages)

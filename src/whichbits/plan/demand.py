@@ -7,12 +7,18 @@ import numpy as np
 
 from whichbits.errors import BadInput
 from whichbits.plan.day import hourly_rates
+from whichbits.predict.playable import refuse_unplayable
 from whichbits.predict.workload import Workload
+from whichbits.study.arrivals import ConstantArrivals, GammaArrivals, PoissonArrivals
 from whichbits.study.fleet import FleetPlan
-from whichbits.study.model import CellSize, Load, PrefixRepetitionTraffic, Study
+from whichbits.study.model import CellSize, Load, Study
+from whichbits.study.recorded_traffic import RunTraffic
+from whichbits.study.traffic import shared_prefix_tokens
 from whichbits.traffic.draws import Draws
 from whichbits.traffic.plan import plan_cell
 from whichbits.traffic.traces import Arrival, read_trace_table
+
+_STEADY = (ConstantArrivals, PoissonArrivals, GammaArrivals)
 
 SAMPLE = 2000
 """Requests a trial sends: at a share of 99 %, twenty of them may miss the SLO."""
@@ -54,11 +60,23 @@ def demand_of(study: Study, plan: FleetPlan, size: int = SAMPLE) -> Demand:
 
 def _drawn(study: Study, size: int) -> Workload:
     """Return requests of the study's traffic, as a cell at one request per second would send them."""
-    sized = study.model_copy(update={"cell": CellSize(requests=size)})
-    traffic = study.traffic
-    prefix_tokens = traffic.prefix_tokens if isinstance(traffic, PrefixRepetitionTraffic) else 0
-    work = Workload.of(plan_cell(sized, Load(request_rate=1.0), 0), prefix_tokens)
+    _refuse_replay(study)
+    refuse_unplayable(study)
+    # A day has a rate of its own: patterns that change it within a cell are not played on top.
+    arrivals = study.arrivals if isinstance(study.arrivals, _STEADY) else PoissonArrivals(kind="poisson")
+    sized = study.model_copy(update={"cell": CellSize(requests=size), "arrivals": arrivals})
+    work = Workload.of(plan_cell(sized, Load(request_rate=1.0), 0), shared_prefix_tokens(study.traffic))
     return replace(work, head=())
+
+
+def _refuse_replay(study: Study) -> None:
+    if isinstance(study.traffic, RunTraffic):
+        raise BadInput(
+            "traffic_not_planned",
+            "a fleet cannot be planned for the requests of a run",
+            why="a replay has the run's own loads; a day has others",
+            fix="name the traffic that the run had, or a trace in `plan`",
+        )
 
 
 def _like(arrivals: list[Arrival], seed: int, size: int) -> Workload:

@@ -33,6 +33,8 @@ class Deployment:
         Raises:
             BadInput: the GPU or the model is unknown, or no kernel serves this format there.
         """
+        if arm.weight_format == "unknown":
+            raise _formatless(arm)
         device = find_device(gpu)
         capability = _capability(device)
         checkpoint = checkpoint_of(arm)
@@ -70,6 +72,15 @@ class Deployment:
         """Bytes that a token takes of each GPU's KV cache."""
         width = 1 if (self.arm.kv_cache_dtype or "auto").startswith("fp8") else 2
         return self.checkpoint.kv_bytes_per_token(width) / min(self.gpus, self.checkpoint.kv_heads)
+
+
+def _formatless(arm: Arm) -> BadInput:
+    return BadInput(
+        "format_unknown",
+        f"nothing can be predicted of {arm.model}: its weight_format is unknown",
+        why="how fast a step is follows from the bits of its weights",
+        fix="name the arm's weight_format",
+    )
 
 
 def _capability(device: Device) -> tuple[int, int]:

@@ -9,12 +9,15 @@ from whichbits.predict.cell import Question, drawn, fleet_of, play_cell
 from whichbits.predict.constants import Constants, default_constants
 from whichbits.predict.deployment import Deployment
 from whichbits.predict.grounds import grounds
+from whichbits.predict.playable import refuse_unplayable
 from whichbits.predict.timelines import records_of
 from whichbits.predict.workload import Workload
 from whichbits.record.schema import ArmRecord, Cell, Fact, ReplicaRecord
 from whichbits.record.writer import RunWriter
-from whichbits.study.model import Load, PrefixRepetitionTraffic, Study
+from whichbits.study.model import Load, Study
+from whichbits.study.traffic import shared_prefix_tokens
 from whichbits.traffic.plan import plan_cell
+from whichbits.traffic.replay import origin_of
 
 _SOURCE = "predicted"
 _ENGINE = "vllm"
@@ -46,7 +49,8 @@ def deployments(study: Study) -> Mapping[str, Deployment]:
 
 
 def refuse_impossible(study: Study, constants: Constants) -> None:
-    """Raise BadInput if there is nothing to predict: no GPU, an unknown one, or one that can serve none of the arms."""
+    """Raise BadInput if there is nothing to predict: traffic that cannot be played, or no GPU that can serve an arm."""
+    refuse_unplayable(study)
     _placed(study, constants)
 
 
@@ -123,9 +127,9 @@ def _predict_cell(
 
 def question_of(study: Study, cell: Cell) -> Question:
     """Return what a cell asks: the same requests that a measured run would send."""
+    refuse_unplayable(study)
     planned = plan_cell(study, Load.of(cell), cell.repeat)
-    traffic = study.traffic
-    prefix_tokens = traffic.prefix_tokens if isinstance(traffic, PrefixRepetitionTraffic) else 0
+    prefix_tokens = shared_prefix_tokens(origin_of(study.traffic))
     return Question(Workload.of(planned, prefix_tokens), cell.concurrency, study.cache, study.seed + cell.repeat)
 
 

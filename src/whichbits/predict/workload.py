@@ -37,10 +37,10 @@ class Workload:
         order = sorted(planned, key=lambda request: request.offset_ns or 0) if timed else planned
         return cls(
             index=[request.index for request in order],
-            prompt_tokens=[len(request.prompt) for request in order],
+            prompt_tokens=[request.prompt_tokens for request in order],
             output_tokens=[request.output_tokens for request in order],
             prefix=[-1 if request.prefix is None else request.prefix for request in order],
             prefix_tokens=prefix_tokens,
             offset_s=[(request.offset_ns or 0) / 1e9 for request in order] if timed else None,
-            head=[request.prompt[:ROUTED_TOKENS] for request in order],
+            head=[request.head(ROUTED_TOKENS) for request in order],
         )

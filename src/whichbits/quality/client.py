@@ -35,14 +35,15 @@ class Client:
         self._server = f"{scheme}://{host}:{endpoint.port}"
         self._completions = endpoint.path
         self._headers = {} if endpoint.api_key is None else {"Authorization": f"Bearer {endpoint.api_key}"}
+        self._way = endpoint.way
         self._slots = asyncio.Semaphore(at_once)
         self._session: ClientSession | None = None
 
     async def __aenter__(self) -> Self:
         """Open the session."""
-        from aiohttp import ClientSession, ClientTimeout
+        from aiohttp import ClientTimeout
 
-        self._session = ClientSession(headers=self._headers, timeout=ClientTimeout(total=_SECONDS))
+        self._session = self._way.session(headers=self._headers, timeout=ClientTimeout(total=_SECONDS))
         return self
 
     async def __aexit__(

@@ -13,7 +13,7 @@ from whichbits.record.schema import SCHEMA_VERSION, Cell, RequestRecord
 
 VERSION_KEY = b"whichbits.schema_version"
 CELL_COLUMNS = ("cell", "arm", "concurrency", "request_rate", "repeat")
-RECORD_COLUMNS = tuple(field.name for field in fields(RequestRecord))
+RECORD_COLUMNS = tuple(field.name for field in fields(RequestRecord) if field.name != "text")
 
 _NAME = pa.dictionary(pa.int32(), pa.string())
 

@@ -12,6 +12,7 @@ SCHEMA_VERSION = 1
 
 Source = Literal["measured", "predicted", "imported"]
 CellState = Literal["planned", "done", "interrupted", "skipped"]
+TokenCountSource = Literal["usage", "tokenize endpoint", "tokenizer", "chunks"]
 ClientVerdict = Literal["client_ok", "client_suspect", "client_limited"]
 
 
@@ -36,6 +37,8 @@ class RequestRecord:
     http_status: int | None
     error_code: str | None
     error: str | None
+    text: str | None = None
+    """What was generated, until its tokens are counted; it is not stored."""
 
     @property
     def succeeded(self) -> bool:
@@ -53,6 +56,16 @@ class ClientHealth:
     loop_lag_p99_ms: float | None
     cpu_share: float | None
     sub_millisecond_gap_share: float | None
+    workers: int | None = None
+    """Processes that sent the cell's requests; None, as below, in runs of before these were kept."""
+    read_lag_p99_ms: float | None = None
+    """From the kernel's stamp of a read to the read; None without kernel stamps."""
+    merged_gap_share: float | None = None
+    """Share of gaps between chunks that one read, or one stamp, made nothing."""
+    kernel_stamps: bool | None = None
+    requested_rate: float | None = None
+    """Planned arrivals a second, of an open loop; ``achieved_rate`` sends a second."""
+    achieved_rate: float | None = None
 
 
 @dataclass(frozen=True)
@@ -99,6 +112,8 @@ class Cell:
     """Of a cell that a search decided: the step it belongs to; cells of one block met the same server starts."""
     draws: dict[str, tuple[float, ...]] = field(default_factory=dict)
     """Of a predicted cell: each quantity by its address in summary.json, under each draw of the constants."""
+    token_count_source: TokenCountSource | None = None
+    """Who counted output tokens: the server's usage, or else what comes next of those named; None if not measured."""
 
 
 @dataclass(frozen=True)
@@ -171,5 +186,7 @@ class Manifest:
     cells: tuple[Cell, ...] = ()
     interrupted: bool = False
     notes: tuple[str, ...] = ()
+    traffic: dict[str, Any] = field(default_factory=dict)
+    """Of traffic that comes from a file or a run: which bytes these were, what was usable, how tokens are counted."""
     search: SearchRecord | None = None
     """Of a study whose cells are decided while it runs."""

@@ -23,8 +23,8 @@ from whichbits.record.schema import Cell, RequestRecord
 MERGED = "requests.parquet"
 FOLDER = "requests"
 
-_CELL_KEY = b"whichbits.cell"
-_STORAGE: dict[str, Any] = {
+CELL_KEY = b"whichbits.cell"
+STORAGE: dict[str, Any] = {
     "compression": "zstd",
     "use_dictionary": [field.name for field in SCHEMA if pa.types.is_dictionary(field.type)],
     # Consecutive times differ by little: stored as differences they take a fraction of the plain eight bytes.
@@ -32,22 +32,27 @@ _STORAGE: dict[str, Any] = {
 }
 
 
+def cell_path(folder: Path, number: int) -> Path:
+    """Return where the shard of a cell lies, or would."""
+    return folder / FOLDER / f"{number:04d}.parquet"
+
+
 def write_shard(folder: Path, cell: Cell, records: Sequence[RequestRecord]) -> None:
     """Store one finished cell, replacing an earlier shard of it."""
     table = table_of(cell, records)
-    metadata = (table.schema.metadata or {}) | {_CELL_KEY: msgspec.json.encode(cell)}
-    path = folder / FOLDER / f"{cell.cell:04d}.parquet"
+    metadata = (table.schema.metadata or {}) | {CELL_KEY: msgspec.json.encode(cell)}
+    path = cell_path(folder, cell.cell)
     path.parent.mkdir(exist_ok=True)
     _write(path, table.replace_schema_metadata(metadata))
 
 
 def relabel_shard(folder: Path, cell: Cell) -> None:
     """Let the cell's shard say of it what ``cell`` says; nothing where its requests are merged already."""
-    path = folder / FOLDER / f"{cell.cell:04d}.parquet"
+    path = cell_path(folder, cell.cell)
     if path.exists():
         table = _read(folder, path)
         _write(
-            path, table.replace_schema_metadata((table.schema.metadata or {}) | {_CELL_KEY: msgspec.json.encode(cell)})
+            path, table.replace_schema_metadata((table.schema.metadata or {}) | {CELL_KEY: msgspec.json.encode(cell)})
         )
 
 
@@ -57,7 +62,7 @@ def read_cell(folder: Path, number: int) -> pa.Table:
     Raises:
         BadInput: ``run_broken`` or ``run_too_new``.
     """
-    path = folder / FOLDER / f"{number:04d}.parquet"
+    path = cell_path(folder, number)
     return _read(folder, path) if path.exists() else read_requests(folder).filter(pc.field("cell") == number)
 
 
@@ -94,7 +99,7 @@ def _shards(folder: Path) -> list[Path]:
 
 def _write(path: Path, table: pa.Table) -> None:
     with replacing(path) as partial:
-        pq.write_table(table, partial, **_STORAGE)
+        pq.write_table(table, partial, **STORAGE)
 
 
 def _read(folder: Path, path: Path) -> pa.Table:
@@ -111,7 +116,7 @@ def _read(folder: Path, path: Path) -> pa.Table:
 def _cell_of(folder: Path, path: Path) -> Cell:
     try:
         metadata: dict[bytes, Any] = pq.read_schema(path).metadata or {}
-        return msgspec.json.decode(metadata[_CELL_KEY], type=Cell)
+        return msgspec.json.decode(metadata[CELL_KEY], type=Cell)
     except (pa.ArrowException, OSError, KeyError, msgspec.MsgspecError) as error:
         raise broken(folder, f"{path.name} does not name its cell: {error}") from error
 

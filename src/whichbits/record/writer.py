@@ -3,6 +3,7 @@
 runs/2026-11-29T1404-NAME/
   run.json                the manifest, replaced whole at every change
   requests/0007.parquet   the requests of one finished cell, until the run ends
+  requests/0007.0.arrows  those of a worker in the cell in flight, as they end
   requests.parquet        all requests, once the run has ended
   scrapes/ARM-REPLICA.jsonl   raw /metrics texts around each cell, one JSON line each
   scrapes/ARM-REPLICA.during.jsonl.gz   those during cells, which the watch writes by itself
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Self
 
 from whichbits.record.manifest import read_manifest, with_ended, write_manifest
+from whichbits.record.parts import adopt_parts, salvage
 from whichbits.record.schema import ArmRecord, Cell, Manifest, RequestRecord, SearchRecord
 from whichbits.record.scrapes import Scrape, append_scrape, drop_torn_lines
 from whichbits.record.shards import merge_shards, relabel_shard, sharded_cells, write_shard
@@ -43,10 +45,15 @@ class RunWriter:
     def reopen(cls, folder: Path) -> Self:
         """Go on with a run that was interrupted or killed; finished cells stay as they are.
 
+        A cell that was in flight at a kill becomes an interrupted one of the requests that had ended.
+
+
         Raises:
             BadInput: the folder is not a run, is damaged, or is newer than this release.
         """
-        manifest = with_ended(read_manifest(folder), sharded_cells(folder).values())
+        manifest = read_manifest(folder)
+        salvage(folder, with_ended(manifest, sharded_cells(folder).values()).cells)
+        manifest = with_ended(manifest, sharded_cells(folder).values())
         drop_torn_lines(folder)
         return cls(folder, replace(manifest, interrupted=False))
 
@@ -57,6 +64,11 @@ class RunWriter:
     def cell(self, cell: Cell, records: Sequence[RequestRecord]) -> None:
         """Keep a cell that has ended, with its requests."""
         write_shard(self.folder, cell, records)
+        self._store(with_ended(self.manifest, [cell]))
+
+    def adopt(self, cell: Cell, parts: Sequence[Path]) -> None:
+        """Keep a cell that has ended, with the requests that its workers wrote."""
+        adopt_parts(self.folder, cell, parts)
         self._store(with_ended(self.manifest, [cell]))
 
     def plan(self, cells: Sequence[Cell], search: SearchRecord) -> None:

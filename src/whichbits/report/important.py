@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from whichbits.analyze.summary import Finding
 
 _DOUBTS = {
+    "arm_is_mock",
     "unfinished",
     "requests_failed",
     "client_limited",

@@ -33,6 +33,9 @@ class ClientRow:
     verdict: str
     send_lag: str
     loop_lag: str
+    read_lag: str
+    merged_gaps: str
+    workers: str
     cpu: str
     fine_gaps: str
     cache: str
@@ -94,17 +97,17 @@ def commands(manifest: Manifest) -> tuple[Command, ...]:
 
 def study_yaml(manifest: Manifest) -> str:
     """Return the study as it was resolved, as a study file: arms are complete, and what is not set is not written."""
-    written = _set_only({name: value for name, value in manifest.study.items() if name != "every_arm"})
+    written = set_only({name: value for name, value in manifest.study.items() if name != "every_arm"})
     return yaml.safe_dump(written, sort_keys=False, allow_unicode=True, width=100)
 
 
-def _set_only(value: Any) -> Any:
+def set_only(value: Any) -> Any:
     """Leave out what says nothing, at every depth: null is every optional key's default, and so is an empty mapping."""
     if isinstance(value, list):
-        return [_set_only(each) for each in value]
+        return [set_only(each) for each in value]
     if not isinstance(value, dict):
         return value
-    return {name: _set_only(each) for name, each in value.items() if each is not None and each != {}}
+    return {name: set_only(each) for name, each in value.items() if each is not None and each != {}}
 
 
 def flat(values: dict[str, Any]) -> dict[str, str]:
@@ -127,6 +130,9 @@ def _client_row(cell: CellSummary, recorded: Cell | None) -> ClientRow:
         verdict=VERDICTS.get(cell.client_verdict, cell.client_verdict or MISSING),
         send_lag=number(health.send_lag_p99_ms if health else None),
         loop_lag=number(health.loop_lag_p99_ms if health else None),
+        read_lag=number(health.read_lag_p99_ms if health else None),
+        merged_gaps=_percent(health.merged_gap_share if health else None),
+        workers=MISSING if health is None or health.workers is None else str(health.workers),
         cpu=_percent(health.cpu_share if health else None),
         fine_gaps=_percent(health.sub_millisecond_gap_share if health else None),
         cache=(recorded.cache_state if recorded else None) or MISSING,

@@ -27,6 +27,8 @@ class RunningArm:
     cache_reset_path: str | None = None
     profiler: ProfilerPaths | None = None
     """Where its servers' profilers are switched; None if they have none, or write nowhere that is known."""
+    tells_usage: bool = True
+    """Whether its answers tell their tokens."""
 
     @property
     def ready_seconds(self) -> float | None:

@@ -10,9 +10,12 @@ from whichbits.serve.control import ControlClient
 from whichbits.serve.order import Order
 from whichbits.serve.ready import hangs, why_unhealthy
 from whichbits.serve.replica import Endpoint, Replica
+from whichbits.serve.way import way_facts, way_to
 from whichbits.study.arm import ServersThatRun
 
 _PATIENCE_SECONDS = 10.0
+_ASKING_SECONDS = 1.0
+"""Whoever asks at a prompt would rather be told at once; a server that is slow to answer is waited for anyway."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,7 @@ class AttachedFleet:
                 str(each.log) if each.log else None,
                 each.has_metrics,
                 self._target.api_key_variable,
+                each.endpoint.way,
             )
             for each in self._servers
         )
@@ -82,7 +86,12 @@ class AttachedFleet:
         """Return which server no longer answers."""
         for server in self._servers:
             health = server.url + self._order.engine.health_path
-            reason = await why_unhealthy(health, within_seconds=_PATIENCE_SECONDS, api_key=server.endpoint.api_key)
+            reason = await why_unhealthy(
+                health,
+                within_seconds=_PATIENCE_SECONDS,
+                api_key=server.endpoint.api_key,
+                way=server.endpoint.way,
+            )
             if reason is not None:
                 return hangs(f"{health}: {reason}", "look at the server: whichbits did not start it")
         return None
@@ -94,12 +103,14 @@ class AttachedFleet:
 
     async def _found(self, name: str, url: str, key: str | None) -> _Server:
         health = url + self._order.engine.health_path
-        if (reason := await why_unhealthy(health, within_seconds=_PATIENCE_SECONDS, api_key=key)) is not None:
+        way = way_to(url, self._target)
+        reason = await why_unhealthy(health, within_seconds=_PATIENCE_SECONDS, api_key=key, way=way)
+        if reason is not None:
             raise _absent(health, reason)
-        control = ControlClient(url, api_key=key)
+        control = ControlClient(url, api_key=key, way=way)
         self._controls.append(control)
         log = Path(self._target.logs[int(name)]) if self._target.logs else None
-        endpoint = Endpoint.of(url, await served_model(self._order, control), name, key)
+        endpoint = Endpoint.of(url, await served_model(self._order, control), name, key, way)
         return _Server(name, url, log, control, endpoint, await control.has_metrics())
 
     def _insist_on_one_model(self) -> None:
@@ -125,7 +136,7 @@ class AttachedFleet:
             url=server.url,
             ready_seconds=None,
             log=None if server.log is None else str(server.log),
-            facts=facts,
+            facts={**facts, **way_facts(server.url, self._target)},
         )
 
 
@@ -148,6 +159,16 @@ async def served_model(order: Order, control: ControlClient) -> str:
         why="requests must name one, and neither the arm's model nor its served_model_name is among them",
         fix="set the arm's served_model_name",
     )
+
+
+async def served_models(url: str, key: str | None) -> tuple[str, ...]:
+    """Return the names of the models that a running server has. Raises ServerNotReady if it does not answer."""
+    base = _base(url)
+    path = f"{base}/v1/models"
+    if (reason := await why_unhealthy(path, within_seconds=_ASKING_SECONDS, api_key=key)) is not None:
+        raise _absent(path, reason)
+    async with ControlClient(base, api_key=key) as control:
+        return await control.models()
 
 
 def api_key(target: ServersThatRun) -> str | None:

@@ -7,6 +7,9 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Self
 
 from whichbits.errors import ServerNotReady
+from whichbits.serve.secrets import STARS
+from whichbits.serve.way import DIRECT, Way
+from whichbits.study.address import without_credentials
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
@@ -44,9 +47,13 @@ class _Answer:
 class ControlClient:
     """Talks to ``url`` (no trailing slash). Methods raise ServerNotReady if the server cannot be reached."""
 
-    def __init__(self, url: str, *, api_key: str | None = None, timeout_seconds: float = 10.0) -> None:
+    def __init__(
+        self, url: str, *, api_key: str | None = None, timeout_seconds: float = 10.0, way: Way = DIRECT
+    ) -> None:
         """Connect lazily; use as an async context manager, or call ``close``."""
         self.url = url
+        self._way = way
+        self._api_key = api_key
         self._headers = {} if api_key is None else {"Authorization": f"Bearer {api_key}"}
         self._timeout_seconds = timeout_seconds
         self._session: ClientSession | None = None
@@ -111,6 +118,22 @@ class ControlClient:
             case _:
                 raise self._unusable("tokens", answer.body[:200])
 
+    async def token_count(self, text: str, model: str) -> int | None:
+        """Return how many tokens ``text`` has, without special ones; None if /tokenize is not there.
+
+        The body has the names that vLLM, SGLang, TGI and llama.cpp give a text; each ignores the others'.
+        """
+        asked = {
+            "model": model,
+            "prompt": text,
+            "inputs": text,
+            "content": text,
+            "add_special_tokens": False,
+            "add_special": False,
+        }
+        answer = await self._ask("POST", "/tokenize", asked)
+        return _tokens_counted(answer.body) if answer.status == HTTPStatus.OK else None
+
     async def version(self) -> str:
         """Return the engine's version."""
         return str(self._read(await self._ask_for("GET", "/version"), "version"))
@@ -123,17 +146,21 @@ class ControlClient:
         return answer
 
     async def _ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> _Answer:
-        from aiohttp import ClientError, ClientSession, ClientTimeout
+        from aiohttp import ClientError, ClientTimeout
 
         if self._session is None:
             timeout = ClientTimeout(total=self._timeout_seconds)
-            self._session = ClientSession(timeout=timeout, headers=self._headers)
+            self._session = self._way.session(timeout=timeout, headers=self._headers)
         try:
             async with self._session.request(method, self.url + path, json=body) as answer:
                 time_ns = time.monotonic_ns()
-                return _Answer(answer.status, await answer.text(errors="replace"), time_ns)
+                return _Answer(answer.status, self._without_key(await answer.text(errors="replace")), time_ns)
         except (ClientError, TimeoutError) as error:
             raise self._unreachable(path, error) from error
+
+    def _without_key(self, text: str) -> str:
+        """Servers quote the key that they refuse, and what they say may be written down."""
+        return text.replace(self._api_key, STARS) if self._api_key else text
 
     def _read(self, answer: _Answer, key: str) -> Any:
         try:
@@ -144,7 +171,7 @@ class ControlClient:
     def _unreachable(self, path: str, error: Exception) -> ServerNotReady:
         return ServerNotReady(
             "server_unreachable",
-            f"{self.url}{path} did not answer: {str(error) or type(error).__name__}",
+            f"{self.url}{path} did not answer: {without_credentials(str(error)) or type(error).__name__}",
             why="the server ended, hangs, or listens elsewhere",
             fix="read the server's log in the run's logs/ folder",
         )
@@ -169,6 +196,15 @@ def read_reset_answer(status: int, body: str) -> ResetAnswer:
     if status != HTTPStatus.OK:
         return ResetAnswer(False, body, status)
     return ResetAnswer(True if body.startswith(_SGLANG_FLUSHED) else _success(body), body, status)
+
+
+def _tokens_counted(body: str) -> int | None:
+    try:
+        said = json.loads(body)
+    except ValueError:
+        return None
+    tokens = said.get("tokens") if isinstance(said, dict) else said
+    return len(tokens) if isinstance(tokens, list) else None
 
 
 def _success(body: str) -> bool | None:

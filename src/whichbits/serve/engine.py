@@ -18,6 +18,7 @@ ENGINES: Mapping[str, str] = {
     "sglang": "whichbits.serve.running:sglang",
     "llamacpp": "whichbits.serve.running:llamacpp",
     "openai": "whichbits.serve.running:openai",
+    "mock": "whichbits.serve.mock.launch:MockEngine",
 }
 
 

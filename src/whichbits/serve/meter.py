@@ -19,7 +19,7 @@ INTERVAL_SECONDS = 0.5
 LIBRARY = "libnvidia-ml.so.1"
 _ANSWER_SECONDS = 10.0
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
-_WITHOUT_GPUS = frozenset({"embedded"})
+_WITHOUT_GPUS = frozenset({"embedded", "mock"})
 
 
 def metered_devices(arm: Arm, record: ArmRecord, ours: Mapping[str, str]) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ _MOSTLY, _PARTLY = 0.9, 0.5
 """Shares of lines in the format that make a scrape of any program, and of one with an engine's names."""
 
 _ABORTED_SHARE = 0.1
+_MOCK = "mock_info"
 
 
 def recognise(name: str, text: str) -> Inspection | None:
@@ -187,7 +188,9 @@ _ONLY_HERE: dict[Engine, Callable[[Exposition], Facts]] = {
 
 
 def _name(found: Exposition) -> str:
-    """Tell llm-d's simulator from the vLLM whose names it uses, by a histogram that vLLM names otherwise."""
+    """Tell what only uses vLLM's names: our mock says so, llm-d's simulator has another histogram."""
+    if _MOCK in found.names:
+        return "whichbits-mock (vllm names)"
     other = any(name.startswith("max_num_generation_tokens") for name in found.names)
     return "llm-d-inference-sim (vllm names)" if found.engine == "vllm" and other else found.engine
 

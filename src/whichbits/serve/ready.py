@@ -13,6 +13,8 @@ from whichbits.errors import ServerNotReady
 from whichbits.serve.ending import ending
 from whichbits.serve.process import ServerProcess
 from whichbits.serve.seen_from import seen_from_here
+from whichbits.serve.way import DIRECT, Way
+from whichbits.study.address import without_credentials
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
@@ -73,17 +75,19 @@ async def wait_until_healthy(url: str, *, within_seconds: float) -> bool:
     return await why_unhealthy(url, within_seconds=within_seconds) is None
 
 
-async def why_unhealthy(url: str, *, within_seconds: float, api_key: str | None = None) -> str | None:
+async def why_unhealthy(
+    url: str, *, within_seconds: float, api_key: str | None = None, way: Way = DIRECT
+) -> str | None:
     """Ask ``url`` of a server that somebody else runs until it says 200; return None, or why it did not in time.
 
     What time will not mend ends the wait at once: a redirect, which the traffic would not follow, a key that is
     refused, a certificate that is not trusted.
     """
-    from aiohttp import ClientSession, ClientTimeout
+    from aiohttp import ClientTimeout
 
     headers = {} if api_key is None else {"Authorization": f"Bearer {api_key}"}
     deadline = time.monotonic() + within_seconds
-    async with ClientSession(timeout=ClientTimeout(total=_PROBE_SECONDS), headers=headers) as session:
+    async with way.session(timeout=ClientTimeout(total=_PROBE_SECONDS), headers=headers) as session:
         while (obstacle := await _obstacle(session, url)) is not None:
             if obstacle.lasting or time.monotonic() > deadline:
                 return obstacle.words
@@ -122,6 +126,7 @@ def _unanswered(error: Exception) -> _Obstacle:  # noqa: PLR0911 - a line a step
     from aiohttp import (
         ClientConnectorDNSError,
         ClientConnectorError,
+        ClientHttpProxyError,
         ClientOSError,
         ClientResponseError,
         ClientSSLError,
@@ -141,12 +146,14 @@ def _unanswered(error: Exception) -> _Obstacle:  # noqa: PLR0911 - a line a step
             return _Obstacle(
                 f"no answer within {_PROBE_SECONDS:g} s: it hangs, or something between here and there drops packets"
             )
+        case ClientHttpProxyError():
+            return _Obstacle(f"the proxy answered {error.status}: {error.message}", lasting=True)
         case ClientResponseError():
             return _Obstacle(f"what answers is not HTTP: is it https://? ({error.message})")
         case ServerDisconnectedError() | ClientOSError(errno=errno.ECONNRESET):
             return _Obstacle("it closes the connection without an answer: is it https://?")
         case _:
-            return _Obstacle(str(error) or type(error).__name__)
+            return _Obstacle(without_credentials(str(error)) or type(error).__name__)
 
 
 def _answered(status: int, location: str | None, path: str) -> _Obstacle | None:

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from whichbits.errors import ServerNotReady
 from whichbits.record.schema import ReplicaRecord
 from whichbits.serve.control import ControlClient
+from whichbits.serve.way import DIRECT, Way
 
 
 @dataclass(frozen=True)
@@ -20,9 +21,10 @@ class Endpoint:
     path: str = "/v1/completions"
     tls: bool = False
     api_key: str | None = field(default=None, repr=False)
+    way: Way = DIRECT
 
     @classmethod
-    def of(cls, url: str, model: str, replica: str | None, api_key: str | None = None) -> "Endpoint":
+    def of(cls, url: str, model: str, replica: str | None, api_key: str | None = None, way: Way = DIRECT) -> "Endpoint":
         """Return the completions endpoint under ``url``, which may end with /v1."""
         parts = urlsplit(url)
         tls = parts.scheme == "https"
@@ -34,6 +36,7 @@ class Endpoint:
             path=parts.path.rstrip("/").removesuffix("/v1") + "/v1/completions",
             tls=tls,
             api_key=api_key,
+            way=way,
         )
 
 
@@ -48,6 +51,7 @@ class Replica:
     has_metrics: bool = True
     bearer_variable: str | None = None
     """The environment variable that holds its API key, if it asks for one."""
+    way: Way = DIRECT
 
 
 class Fleet(Protocol):

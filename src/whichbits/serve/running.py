@@ -103,7 +103,10 @@ def _follow(answer: Any, way: Way) -> Any:
     return answer
 
 
-_MODEL_CARD = {"max_model_len": ("data", 0, "max_model_len")}
+_MODEL_CARD: Mapping[str, Way] = {
+    "max_model_len": ("data", 0, "max_model_len"),
+    "owned_by": ("data", 0, "owned_by"),
+}
 
 
 def openai() -> RunningEngine:
@@ -152,6 +155,7 @@ def llamacpp() -> RunningEngine:
                 "max_model_len": ("default_generation_settings", "n_ctx"),
             },
             "/v1/models": {
+                "owned_by": ("data", 0, "owned_by"),
                 "parameters": ("data", 0, "meta", "n_params"),
                 "checkpoint_bytes": ("data", 0, "meta", "size"),
             },

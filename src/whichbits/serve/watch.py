@@ -3,7 +3,7 @@
 import asyncio
 from asyncio.subprocess import Process
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Self
 
@@ -29,6 +29,8 @@ class WatchTarget:
     replica: str
     url: str
     bearer_variable: str | None = None
+    ca_file: str | None = None
+    proxy: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,13 @@ from urllib.parse import urlsplit
 _WITHOUT_SCHEME = re.compile(r"[\w.-]+:\d{1,5}(?:/[\w./-]*)?")
 """A host and its port. Nothing else is quoted: what is pasted into the wrong place may be a secret."""
 
+_CREDENTIALS = re.compile(r"://[^/@\s]*@")
+
+
+def without_credentials(text: str) -> str:
+    """Return ``text`` with the user and password of every address in it starred: errors quote proxies whole."""
+    return _CREDENTIALS.sub("://***@", text)
+
 
 def plain_address(url: str) -> str:
     """Return ``url`` as it is.

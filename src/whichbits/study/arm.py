@@ -9,7 +9,7 @@ from whichbits.study.gpus import Gpus, insist_on_distinct
 from whichbits.study.strict import Strict
 from whichbits.study.variables import Variables
 
-WeightFormat = Literal["fp32", "bf16", "fp16", "w8a8-fp8", "w8a8-int8", "w8a16", "w4a16", "w4a8-int8"]
+WeightFormat = Literal["fp32", "bf16", "fp16", "w8a8-fp8", "w8a8-int8", "w8a16", "w4a16", "w4a8-int8", "unknown"]
 Address = Annotated[str, AfterValidator(plain_address)]
 Balance = Literal["round_robin", "random", "least_outstanding", "connection_random", "prefix_hash"]
 
@@ -62,6 +62,21 @@ class ServersThatRun(Strict):
     api_key_variable: str | None = Field(
         default=None, description="Environment variable that holds the API key; the key itself is never recorded."
     )
+    tokenizer_file: str | None = Field(
+        default=None,
+        description="A tokenizer.json that counts tokens if neither usage nor /tokenize does (`[tokenizers]`).",
+    )
+    ca_file: str | None = Field(
+        default=None, description="PEM file of the authorities to trust instead of the system's; all are checked."
+    )
+    proxy: Address | None = Field(
+        default=None,
+        description="HTTP proxy that leads to the urls, as http://host:port; traffic then goes by aiohttp.",
+    )
+    use_environment_proxy: bool = Field(
+        default=False,
+        description="Take HTTP_PROXY, HTTPS_PROXY and NO_PROXY; else they are left alone, and it is told.",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -84,6 +99,9 @@ class ServersThatRun(Strict):
         if bool(self.urls) == (self.kubernetes is not None):
             message = "a target is either urls or a kubernetes service"
             raise ValueError(message)
+        if self.kubernetes is not None and (self.ca_file or self.proxy or self.use_environment_proxy):
+            message = "ca_file and proxies are for urls; kubectl has its own"
+            raise ValueError(message)
         if self.logs and len(self.logs) != len(self.urls):
             message = "logs must be as many as urls, one a replica"
             raise ValueError(message)
@@ -93,7 +111,7 @@ class ServersThatRun(Strict):
 class Arm(EngineSettings):
     """One served variant of the model."""
 
-    weight_format: WeightFormat = Field(description="Bits of weights and of activations, as claimed.")
+    weight_format: WeightFormat = Field(description="Bits of weights and of activations, as claimed, or `unknown`.")
     model: str = Field(description="A path, or a built-in model's name; every_arm may name it instead.")
     engine: str = Field(default="embedded", description="Which engine serves the arm.")
     python: str | None = Field(
@@ -122,6 +140,13 @@ class Arm(EngineSettings):
     def _no_gpu_twice_in_a_replica(self) -> Self:
         if self.gpus is not None:
             insist_on_distinct(self.gpus, self.replicas, self.tensor_parallel_size or 1)
+        return self
+
+    @model_validator(mode="after")
+    def _who_starts_a_server_knows_its_format(self) -> Self:
+        if self.weight_format == "unknown" and self.target is None and self.engine != "mock":
+            message = "weight_format: unknown is for servers that run already; name the one that the arm starts with"
+            raise ValueError(message)
         return self
 
     @model_validator(mode="after")

@@ -14,51 +14,20 @@ from pydantic import (
 )
 
 from whichbits.study.arm import Arm, ArmDefaults
+from whichbits.study.arrivals import Arrivals, PoissonArrivals
+from whichbits.study.client import ClientPlan
 from whichbits.study.fleet import FleetPlan
 from whichbits.study.prediction import Names, parse_prediction
 from whichbits.study.quality import SIXTEEN_BITS, Quality
 from whichbits.study.request import RequestForm
 from whichbits.study.search import EITHER, AutoLoads, SearchMetric, Seconds, Value, Word
 from whichbits.study.strict import Strict
+from whichbits.study.traffic import Traffic, misfit
 
 CachePolicy = Literal["salt", "reset", "restart", "warm"]
 Loads = Annotated["Annotated[tuple[Load, ...], Value] | Annotated[AutoLoads, Word]", EITHER]
 Repeats = Annotated[Annotated[PositiveInt, Value] | Annotated[Literal["auto"], Word], EITHER]
 Together = Annotated[Annotated[bool, Value] | Annotated[Literal["sleep"], Word], EITHER]
-
-
-class ChatTraffic(Strict):
-    """Conversations as ShareGPT has them: log-normal lengths around the given means."""
-
-    kind: Literal["chat"] = Field(description="Which traffic this is.")
-    input_tokens: PositiveInt = Field(default=218, description="Mean prompt length in tokens.")
-    output_tokens: PositiveInt = Field(default=220, description="Mean answer length in tokens.")
-    input_sigma: PositiveFloat = Field(default=1.0, description="Spread of ln(prompt length).")
-    output_sigma: PositiveFloat = Field(default=0.8, description="Spread of ln(answer length).")
-    longest_input: PositiveInt | None = Field(default=None, description="Cut prompts to this; default 8 x the mean.")
-    longest_output: PositiveInt | None = Field(default=None, description="Cut answers to this; default 4 x the mean.")
-
-
-class PrefixRepetitionTraffic(Strict):
-    """Prompts that share long prefixes: ``prefixes`` distinct ones, used equally often (within one)."""
-
-    kind: Literal["prefix_repetition"] = Field(description="Which traffic this is.")
-    prefix_tokens: PositiveInt = Field(default=3072, description="Length of each shared prefix.")
-    suffix_tokens: PositiveInt = Field(default=64, description="Length of what each request has of its own.")
-    prefixes: PositiveInt = Field(default=160, description="Distinct prefixes.")
-    output_tokens: PositiveInt = Field(default=32, description="Length of every answer.")
-
-
-class RandomTraffic(Strict):
-    """Prompts of independent random tokens, all of one length (or uniform within a range around it)."""
-
-    kind: Literal["random"] = Field(description="Which traffic this is.")
-    input_tokens: PositiveInt = Field(default=128, description="Prompt length, or the middle of its range.")
-    output_tokens: PositiveInt = Field(default=64, description="Answer length, or the middle of its range.")
-    range_ratio: float = Field(default=0.0, ge=0, lt=1, description="Lengths vary by this share, both ways.")
-
-
-Traffic = Annotated[ChatTraffic | PrefixRepetitionTraffic | RandomTraffic, Field(discriminator="kind")]
 
 
 class Loaded(Protocol):
@@ -86,7 +55,7 @@ class Load(Strict):
     """One point of the sweep: a concurrency (closed loop), a request rate (open loop), or a rate with a cap."""
 
     concurrency: PositiveInt | None = Field(default=None, description="Streams; with a rate, the most in flight.")
-    request_rate: PositiveFloat | None = Field(default=None, description="Requests per second, Poisson.")
+    request_rate: PositiveFloat | None = Field(default=None, description="Requests per second, on average.")
 
     @model_validator(mode="before")
     @classmethod
@@ -179,6 +148,9 @@ class Study(Strict):
     arms: dict[str, Arm] = Field(min_length=1, description="The variants to compare, by a name of your choice.")
     traffic: Traffic = Field(description="What is sent.")
     loads: Loads = Field(description="The points of the sweep, or `auto`: the study finds them itself.")
+    arrivals: Arrivals = Field(
+        default=PoissonArrivals(kind="poisson"), description="When requests come, under loads with a rate."
+    )
     cell: CellSize = Field(default=CellSize(), description="How many requests each arm gets at each load.")
     repeats: Repeats = Field(
         default=1,
@@ -219,6 +191,7 @@ class Study(Strict):
         default=(),
         description="What you expect, as `w4a16.tpot_median < w8a8.tpot_median at load 1`; scored later.",
     )
+    client: ClientPlan = Field(default=ClientPlan(), description="What sends the requests.")
     limits: Limits = Field(default=Limits(), description="How long to wait, and how many failures to bear.")
     output: str = Field(default="runs", description="Folder for run folders.")
     gpu: str | None = Field(default=None, description="The GPU that `whichbits predict` puts every replica on.")
@@ -340,6 +313,12 @@ class Study(Strict):
         running = [name for name, arm in self.arms.items() if arm.target is not None]
         if running and self.cache == "restart":
             message = f"arm {running[0]} has a target: whichbits restarts no servers that it did not start"
+            raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _traffic_fits_the_rest(self) -> Self:
+        if message := misfit(self.traffic, self.arrivals, self.request, searches=self.searches):
             raise ValueError(message)
         return self
 

@@ -21,6 +21,19 @@ _HEADINGS = {
     "ChatTraffic": "Chat traffic",
     "PrefixRepetitionTraffic": "Prefix repetition traffic",
     "RandomTraffic": "Random traffic",
+    "SharedPromptTraffic": "Shared prompt traffic",
+    "SessionsTraffic": "Sessions traffic",
+    "ShareGptTraffic": "ShareGPT traffic",
+    "JsonlTraffic": "JSONL traffic",
+    "TraceTraffic": "Trace traffic",
+    "RunTraffic": "Run traffic",
+    "ConstantArrivals": "Constant arrivals",
+    "PoissonArrivals": "Poisson arrivals",
+    "GammaArrivals": "Gamma arrivals",
+    "RampArrivals": "Ramp arrivals",
+    "StagesArrivals": "Stages arrivals",
+    "Stage": "A stage",
+    "TraceArrivals": "Trace arrivals",
     "Load": "A load",
     "AutoLoads": "Auto loads",
     "LoadRange": "auto",
@@ -29,6 +42,7 @@ _HEADINGS = {
     "WarmUp": "warm_up",
     "ProfileWindow": "profile",
     "Quality": "quality",
+    "ClientPlan": "client",
     "Slo": "slo",
     "Limits": "limits",
     "FleetPlan": "plan",
@@ -92,6 +106,8 @@ def _default(value: dict[str, Any]) -> str:
     match value.get("default"):
         case None:
             return "–"  # noqa: RUF001 - what stands for nothing in every table of the project
+        case {"kind": word}:
+            return f"`{word}`"
         case list() as items:
             return f"`[{', '.join(map(str, items))}]`"
         case float() as number:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
+from whichbits.study.arrivals import WORDS
 from whichbits.study.model import Study
 
 
@@ -26,6 +27,7 @@ def study_schema() -> dict[str, Any]:
     for name in ("profile", "quality"):
         schema["properties"][name]["anyOf"].insert(0, {"type": "boolean"})
     _accept_shorter_forms(schema)
+    _accept_a_word_for_arrivals(schema["properties"])
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     return schema
 
@@ -41,6 +43,12 @@ def _accept_shorter_forms(schema: dict[str, Any]) -> None:
     for name in ("urls", "logs"):
         field = schema["$defs"]["ServersThatRun"]["properties"][name]
         field["anyOf"] = [{"type": "string"}, {key: field.pop(key) for key in ("type", "items")}]
+
+
+def _accept_a_word_for_arrivals(properties: dict[str, Any]) -> None:
+    described = {key: properties["arrivals"].pop(key) for key in ("default", "description", "title")}
+    words = {"type": "string", "enum": list(WORDS), "description": "A kind that needs no other key."}
+    properties["arrivals"] = {"anyOf": [words, properties["arrivals"]], **described}
 
 
 def keys_at(schema: dict[str, Any], location: Iterable[str | int]) -> list[str]:

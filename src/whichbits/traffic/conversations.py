@@ -7,8 +7,8 @@ TURN_LISTS = ("conversations", "conversation", "messages")
 
 _ROLES = ("from", "role")
 _TEXTS = ("value", "content")
-_ASKING = frozenset({"human", "user", "prompter"})
-_ANSWERING = frozenset({"gpt", "assistant", "chatgpt", "bard", "bing", "claude", "model", "bot"})
+ASKING = frozenset({"human", "user", "prompter"})
+ANSWERING = frozenset({"gpt", "assistant", "chatgpt", "bard", "bing", "claude", "model", "bot"})
 
 Unusable = Literal[
     "not_an_object",
@@ -42,31 +42,50 @@ def first_exchange(record: Any) -> Exchanged | Unusable:
     return _first_exchange(turns) if turns else "empty_conversation"
 
 
+def all_exchanges(record: Any) -> list[Exchanged] | Unusable:
+    """Return every question of a person with the answer right after it, up to the first that has none.
+
+    It begins with ``first_exchange``, and is unusable for the same reasons.
+    """
+    first = first_exchange(record)
+    if not isinstance(first, Exchanged):
+        return first
+    turns = turns_of(record) or []
+    asked = next(at for at, turn in enumerate(turns) if role_of(turn) in ASKING)
+    exchanges = [first]
+    for at in range(asked + 2, len(turns) - 1, 2):
+        prompt, answer = text_of(turns[at]), text_of(turns[at + 1])
+        if role_of(turns[at]) not in ASKING or role_of(turns[at + 1]) not in ANSWERING or not prompt or not answer:
+            break
+        exchanges.append(Exchanged(prompt, answer, first=False))
+    return exchanges
+
+
 def turns_of(record: Mapping[str, Any]) -> list[Any] | None:
     """Return a record's list of turns under any of its usual names, or None."""
     return next((record[key] for key in TURN_LISTS if isinstance(record.get(key), list)), None)
 
 
 def _first_exchange(turns: list[Any]) -> Exchanged | Unusable:
-    roles = [_role(turn) for turn in turns]
-    asked = next((at for at, role in enumerate(roles) if role in _ASKING), None)
+    roles = [role_of(turn) for turn in turns]
+    asked = next((at for at, role in enumerate(roles) if role in ASKING), None)
     if asked is None:
         return "no_question"
-    prompt = _text(turns[asked])
+    prompt = text_of(turns[asked])
     if not prompt:
         return "empty_prompt"
-    if asked + 1 == len(turns) or roles[asked + 1] not in _ANSWERING:
+    if asked + 1 == len(turns) or roles[asked + 1] not in ANSWERING:
         return "no_answer"
-    answer = _text(turns[asked + 1])
+    answer = text_of(turns[asked + 1])
     return Exchanged(prompt, answer, asked == 0) if answer else "empty_answer"
 
 
-def _role(turn: Any) -> str | None:
+def role_of(turn: Any) -> str | None:
     role = _first_of(turn, _ROLES)
     return role.strip().lower() if isinstance(role, str) else None
 
 
-def _text(turn: Any) -> str:
+def text_of(turn: Any) -> str:
     """Return a turn's text without the white space around it; of content in parts, the texts among them."""
     content = _first_of(turn, _TEXTS)
     if isinstance(content, list):

@@ -1,78 +1,52 @@
 """What a cell will send, decided before anything is sent and equal for every arm."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
-import numpy as np
-
-from whichbits.study.model import (
-    CellSize,
+from whichbits.study.arrivals import TraceArrivals
+from whichbits.study.drawn_traffic import (
     ChatTraffic,
-    Load,
     PrefixRepetitionTraffic,
     RandomTraffic,
-    Study,
-    Traffic,
+    SessionsTraffic,
+    SharedPromptTraffic,
 )
-from whichbits.traffic.draws import Draws, Integers
-from whichbits.traffic.lengths import log_normal_lengths, uniform_lengths
+from whichbits.study.model import CellSize, Load, Study
+from whichbits.study.recorded_traffic import JsonlTraffic, RunTraffic, ShareGptTraffic, TraceTraffic
+from whichbits.study.traffic import AnyTraffic
+from whichbits.traffic import drawn
+from whichbits.traffic.arrivals import drawn_offsets_ns, request_count
+from whichbits.traffic.asked import Asked
+from whichbits.traffic.draws import Draws
+from whichbits.traffic.facts import refuse_changed
+from whichbits.traffic.jsonl import jsonl, jsonl_facts
+from whichbits.traffic.kept_trace import trace_facts
+from whichbits.traffic.replay import replay, replay_count, replay_facts, replayed
+from whichbits.traffic.request import Message, PlannedRequest
+from whichbits.traffic.sessions import sessions
+from whichbits.traffic.sharegpt import sharegpt, sharegpt_facts
+from whichbits.traffic.trace import trace, trace_offsets_ns
 
-
-class Message(NamedTuple):
-    """One turn of a conversation in words."""
-
-    role: str
-    content: str
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedRequest:
-    """One request to come. ``offset_ns`` is its scheduled send after the cell's start; None in a closed loop.
-
-    ``prompt`` holds token ids, or nothing where ``messages`` say it in words. A later turn of a session has no
-    offset of its own: it is due ``think_ns`` after the request of index ``follows`` has ended.
-    """
-
-    index: int
-    prompt: tuple[int, ...]
-    output_tokens: int
-    offset_ns: int | None
-    prefix: int | None = None
-    messages: tuple[Message, ...] = ()
-    follows: int | None = None
-    think_ns: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """The sizes of a cell's requests, one entry a request; ``prefix`` is -1 where none is shared."""
-
-    prefix: Integers
-    prefix_tokens: int
-    own_tokens: Integers
-    output_tokens: Integers
+__all__ = ["Message", "PlannedRequest", "plan_cell", "plan_warm_up", "request_count", "traffic_facts"]
 
 
 def plan_cell(study: Study, load: Load, repeat: int) -> list[PlannedRequest]:
-    """Return the requests of one cell: the same for every arm, with other token ids in every cell.
+    """Return the requests of one cell: the same for every arm, with other prompts in every cell.
 
-    Lengths and arrivals depend on the seed and the load alone: a repeat is the same work again, so that what differs
-    between repeats is the machine. Token ids depend on the repeat as well: no cell finds another's prompts in a cache.
+    Lengths, times and the rows of a file depend on the seed and the load alone: a repeat is the same work again, so
+    that what differs between repeats is the machine. Token ids, and the line in front of words, depend on the repeat
+    as well: no cell finds another's prompts in a cache.
+
+    Raises:
+        BadInput: a file or run that the traffic comes from cannot be used.
     """
-    count = request_count(study.cell, load)
-    shape = _SHAPES[type(study.traffic)](study.traffic, Draws(study.seed, "lengths", str(load)), count)
-    prompts = _prompts(shape, Draws(study.seed, "ids", str(load), "repeat", repeat), study.token_ids)
-    return [
-        PlannedRequest(
-            index,
-            prompt,
-            int(shape.output_tokens[index]),
-            offset,
-            None if shape.prefix[index] < 0 else int(shape.prefix[index]),
-        )
-        for index, (prompt, offset) in enumerate(zip(prompts, _offsets(study.seed, load, count), strict=True))
-    ]
+    count = _count(study, load, repeat)
+    requests = _KINDS[type(study.traffic)](study.traffic, Asked(study, load, repeat, count))
+    if load.request_rate is None or isinstance(study.traffic, RunTraffic):
+        return requests
+    return _timed(requests, study, load)
 
 
 def plan_warm_up(study: Study, round_number: int) -> list[PlannedRequest]:
@@ -80,63 +54,74 @@ def plan_warm_up(study: Study, round_number: int) -> list[PlannedRequest]:
     load = Load(concurrency=study.warm_up.at_least_requests)
     size = CellSize(requests=study.warm_up.at_least_requests)
     rehearsal = study.model_copy(update={"cell": size, "cache": "salt"})
-    return plan_cell(rehearsal, load, -1 - round_number)
+    planned = plan_cell(rehearsal, load, -1 - round_number)
+    # Turns of a session are sent at once, too: nobody waits for people to think before anything is measured.
+    return [replace(request, follows=None, think_ns=0) for request in planned]
 
 
-def request_count(size: CellSize, load: Load) -> int:
-    """Return how many requests a cell at ``load`` sends."""
-    if size.requests is not None:
-        return size.requests
-    wanted = load.request_rate * size.seconds if load.request_rate else size.per_stream * (load.concurrency or 1)
-    return round(min(max(wanted, size.at_least), size.at_most))
+def traffic_facts(study: Study) -> dict[str, Any]:
+    """Return what a run records of its traffic's files: which bytes, what was usable; empty where there are none.
+
+    Raises:
+        BadInput: a file or run that the traffic comes from cannot be used.
+    """
+    facts: dict[str, Any] = {}
+    match study.traffic:
+        case ShareGptTraffic() as traffic:
+            facts = sharegpt_facts(traffic)
+        case JsonlTraffic() as traffic:
+            facts = jsonl_facts(traffic, study.request.prompt == "text")
+        case TraceTraffic() as traffic:
+            facts = trace_facts(traffic.path, (traffic.longest_input, traffic.longest_output))
+        case RunTraffic() as traffic:
+            facts = replay_facts(traffic)
+            _refuse_changed_source(traffic)
+        case _:
+            pass
+    if isinstance(study.arrivals, TraceArrivals) and study.arrivals.path is not None:
+        facts["arrivals"] = trace_facts(study.arrivals.path)
+    return facts
 
 
-def _offsets(seed: int, load: Load, count: int) -> list[int | None]:
-    """Return Poisson arrivals in ns after the cell's start, or Nones for a closed loop."""
-    if load.request_rate is None:
-        return [None] * count
-    gaps = Draws(seed, "arrivals", str(load)).exponential(count) / load.request_rate
-    return [int(offset) for offset in np.cumsum(gaps) * 1e9]
+def _refuse_changed_source(traffic: RunTraffic) -> None:
+    source = replayed(traffic)
+    if source.study is not None:
+        refuse_changed(source.manifest.traffic, traffic_facts(source.study))
 
 
-def _prompts(shape: Shape, draws: Draws, ids: tuple[int, int]) -> list[tuple[int, ...]]:
-    low, high = ids
-    distinct = int(shape.prefix.max()) + 1
-    prefixes = [tuple(draws.integers(low, high, shape.prefix_tokens).tolist()) for _ in range(distinct)]
-    prompts = []
-    for prefix, own in zip(shape.prefix.tolist(), shape.own_tokens.tolist(), strict=True):
-        shared = () if prefix < 0 else prefixes[prefix]
-        prompts.append(shared + tuple(draws.integers(low, high, own).tolist()))
-    return prompts
+def _count(study: Study, load: Load, repeat: int) -> int:
+    if isinstance(study.traffic, RunTraffic) and study.cell.requests is None and repeat >= 0:
+        return replay_count(study.traffic, load)
+    return request_count(study.cell, load, study.arrivals)
 
 
-def _chat(traffic: ChatTraffic, draws: Draws, count: int) -> Shape:
-    longest_input = traffic.longest_input or 8 * traffic.input_tokens
-    longest_output = traffic.longest_output or 4 * traffic.output_tokens
-    own = log_normal_lengths(draws, count, traffic.input_tokens, traffic.input_sigma, longest_input)
-    output = log_normal_lengths(draws, count, traffic.output_tokens, traffic.output_sigma, longest_output)
-    return _unshared(own, output)
+def _timed(requests: list[PlannedRequest], study: Study, load: Load) -> list[PlannedRequest]:
+    """Give each request its offset; later turns of a session have none, and sessions begin at the rate that leaves."""
+    beginning = [request.index for request in requests if request.follows is None]
+    rate = (load.request_rate or 0.0) * len(beginning) / len(requests)
+    offsets = dict(zip(beginning, _offsets_ns(study, load, rate, len(beginning)), strict=True))
+    return [replace(request, offset_ns=offsets.get(request.index)) for request in requests]
 
 
-def _random(traffic: RandomTraffic, draws: Draws, count: int) -> Shape:
-    own = uniform_lengths(draws, count, traffic.input_tokens, traffic.range_ratio)
-    output = uniform_lengths(draws, count, traffic.output_tokens, traffic.range_ratio)
-    return _unshared(own, output)
+def _offsets_ns(study: Study, load: Load, rate: float, count: int) -> list[int]:
+    arrivals, traffic = study.arrivals, study.traffic
+    if not isinstance(arrivals, TraceArrivals):
+        return drawn_offsets_ns(arrivals, Draws(study.seed, "arrivals", str(load)), rate, count)
+    if arrivals.path is not None:
+        return trace_offsets_ns(arrivals, arrivals.path, (None, None), rate, count)
+    assert isinstance(traffic, TraceTraffic)  # noqa: S101 - the study's own rule
+    limits = (traffic.longest_input, traffic.longest_output)
+    return trace_offsets_ns(arrivals, traffic.path, limits, rate, count)
 
 
-def _unshared(own: Integers, output: Integers) -> Shape:
-    return Shape(np.full(len(own), -1), 0, own, output)
-
-
-def _prefix_repetition(traffic: PrefixRepetitionTraffic, draws: Draws, count: int) -> Shape:
-    """Use every prefix equally often, within one: the remainder is sent too, not dropped."""
-    prefix = (np.arange(count) % traffic.prefixes)[draws.order(count)]
-    own = np.full(count, traffic.suffix_tokens)
-    return Shape(prefix, traffic.prefix_tokens, own, np.full(count, traffic.output_tokens))
-
-
-_SHAPES: dict[type[Traffic], Callable[..., Shape]] = {
-    ChatTraffic: _chat,
-    PrefixRepetitionTraffic: _prefix_repetition,
-    RandomTraffic: _random,
+_KINDS: dict[type[AnyTraffic], Callable[[Any, Asked], list[PlannedRequest]]] = {
+    ChatTraffic: drawn.chat,
+    PrefixRepetitionTraffic: drawn.prefix_repetition,
+    RandomTraffic: drawn.random,
+    SharedPromptTraffic: drawn.shared_prompt,
+    SessionsTraffic: sessions,
+    ShareGptTraffic: sharegpt,
+    JsonlTraffic: jsonl,
+    TraceTraffic: trace,
+    RunTraffic: partial(replay, plan=plan_cell),
 }

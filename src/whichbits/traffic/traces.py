@@ -2,15 +2,18 @@
 
 import csv
 import io
+import itertools
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
 TraceFormat = Literal["burstgpt", "azure", "mooncake"]
 Unusable = Literal["unreadable_time", "unreadable_tokens", "no_prompt_tokens", "no_output_tokens"]
+
+NotRead = Literal["not_an_object", "unreadable_row"]
 
 _COUNT = re.compile(r"\d{1,12}(?:\.0*)?")
 
@@ -93,6 +96,51 @@ def read_trace_records(records: list[Any]) -> Trace | None:
     if not any(_columns_of(record) is _MOONCAKE for record in objects):
         return None
     return _read(_MOONCAKE, objects)
+
+
+def each_table_arrival(lines: Iterable[str]) -> tuple[TraceFormat | None, Iterator[Arrival | Unusable | NotRead]]:
+    """Return which trace the table in ``lines`` is of, and its rows one after the other; None and none if unknown."""
+    rows = csv.reader(iter(lines))
+    try:
+        header = [name.strip().lower() for name in next((row for row in rows if row), [])]
+    except csv.Error:
+        header = []
+    columns = _columns_of(header)
+    return (None, iter(())) if columns is None else (columns.format, _each_row(columns, header, rows))
+
+
+def each_record_arrival(values: Iterable[Any]) -> tuple[TraceFormat | None, Iterator[Arrival | Unusable | NotRead]]:
+    """Return the same of ``values`` from JSON; the first object tells which trace it is."""
+    waiting = iter(values)
+    passed: list[Any] = []
+    for value in waiting:
+        passed.append(value)
+        if isinstance(value, Mapping):
+            columns = _columns_of(value)
+            if columns is not _MOONCAKE:
+                break
+            return columns.format, _each_record(columns, itertools.chain(passed, waiting))
+    return None, iter(())
+
+
+def _each_record(columns: _Columns, values: Iterable[Any]) -> Iterator[Arrival | Unusable | NotRead]:
+    for value in values:
+        yield _arrival(columns, value) if isinstance(value, Mapping) else "not_an_object"
+
+
+def _each_row(
+    columns: _Columns, header: list[str], rows: Iterator[list[str]]
+) -> Iterator[Arrival | Unusable | NotRead]:
+    while True:
+        try:
+            row = next(rows, None)
+        except csv.Error:
+            yield "unreadable_row"
+            continue
+        if row is None:
+            return
+        if row:
+            yield _arrival(columns, dict(zip(header, row, strict=False)))
 
 
 def _columns_of(names: Iterable[str]) -> _Columns | None:

@@ -8,10 +8,10 @@ from tests.analyze.make_cell import CELL, timelines
 from tests.record.make_run import ended, failed, manifest, record
 from whichbits.analyze.cells import cell_summary
 from whichbits.analyze.findings.observed import Observed
-from whichbits.analyze.findings.work import untold_tokens
+from whichbits.analyze.findings.work import counted_otherwise, untold_tokens
 from whichbits.analyze.throughput import throughput
 from whichbits.record.columns import table_of
-from whichbits.record.schema import RequestRecord
+from whichbits.record.schema import RequestRecord, TokenCountSource
 
 TOLD = record(0)
 SILENT = replace(record(1), output_tokens=None)
@@ -44,3 +44,21 @@ def test_failed_answers_owe_no_count() -> None:
     assert throughput(timelines([TOLD, failed(SILENT)])).output_tokens_per_s
     assert codes(TOLD, failed(SILENT)) == []
     assert codes(failed(TOLD)) == []
+
+
+def test_who_counted_tokens_is_told_where_it_was_not_the_usage() -> None:
+    records = [record(0)]
+
+    def found(*sources: TokenCountSource) -> list[str]:
+        cells = [
+            cell_summary(replace(ended(CELL, records), arm=arm, token_count_source=source), table_of(CELL, records))
+            for arm, source in zip("ab", sources, strict=True)
+        ]
+        return [finding.text for finding in counted_otherwise(Observed(manifest(), cells))]
+
+    assert found("usage", "usage") == []
+    (alike,) = found("chunks", "chunks")
+    assert "a's by chunks" in alike
+    assert "all arms were counted alike" in alike
+    (apart,) = found("usage", "tokenizer")
+    assert "do not compare" in apart

@@ -17,6 +17,7 @@ from whichbits.analyze.findings.measurement import (
     peak_above_cap,
     short_outputs,
 )
+from whichbits.analyze.findings.mocks import mocked
 from whichbits.analyze.findings.observed import Check, Observed
 from whichbits.analyze.findings.pace import computed_prompts, loaded_not_read
 from whichbits.analyze.findings.phases import (
@@ -42,19 +43,28 @@ from whichbits.analyze.findings.slow_kernels import legacy_kernel, slow_path_in_
 from whichbits.analyze.findings.steps import gain_by_bytes, left_over, little_to_save, tensor_parallel
 from whichbits.analyze.findings.throttling import throttled_gpus
 from whichbits.analyze.findings.weights import partly_quantised
-from whichbits.analyze.findings.work import failures, thin_tails, unequal_work, unfinished, untold_tokens
+from whichbits.analyze.findings.work import (
+    counted_otherwise,
+    failures,
+    thin_tails,
+    unequal_work,
+    unfinished,
+    untold_tokens,
+)
 from whichbits.analyze.summary import Finding
 
 __all__ = ["CHECKS", "Check", "Observed", "findings"]
 
 CHECKS: tuple[Check, ...] = (
     # The most important first: what touches every number, then the crossings and their causes.
+    mocked,
     unfinished,
     failures,
     unbalanced_books,
     other_traffic,
     explained_books,
     untold_tokens,
+    counted_otherwise,
     unequal_work,
     unverified_resets,
     shown_resets,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from whichbits.analyze.findings.mocks import is_mock
 from whichbits.analyze.findings.observed import Observed, listed
 from whichbits.analyze.summary import Finding
 from whichbits.record.schema import ArmRecord
@@ -17,8 +18,8 @@ def claims_not_proven(observed: Observed) -> Iterator[Finding]:
     """Name arms whose bits, or whose settings, nobody confirmed or denied: checkpoint, server and log are silent."""
     if observed.manifest.source != "measured":
         return
-    arms = [arm for arm in observed.manifest.arms.values() if arm.replicas]
-    silent = [arm for arm in arms if not _bits_told(arm)]
+    arms = [arm for arm in observed.manifest.arms.values() if arm.replicas and not is_mock(arm)]
+    silent = [arm for arm in arms if arm.weight_format != "unknown" and not _bits_told(arm)]
     settings = {arm.arm: names for arm in arms if (names := _untold_settings(observed, arm))}
     if silent or settings:
         text = " ".join([*_of_bits(silent), *_of_settings(settings)])

@@ -5,6 +5,13 @@ from collections.abc import Iterator
 from whichbits.analyze.findings.observed import MOST_LINES, Observed, evidence, load_of, place
 from whichbits.analyze.summary import CellSummary, Finding
 
+_COUNTED_BY = {
+    "usage": "the server's usage",
+    "tokenize endpoint": "the server's /tokenize, on the text",
+    "tokenizer": "the target's tokenizer_file, on the text",
+    "chunks": "chunks, each of which may hold several tokens",
+}
+
 
 def unfinished(observed: Observed) -> Iterator[Finding]:
     """Say what an interrupted run does not cover."""
@@ -33,6 +40,19 @@ def untold_tokens(observed: Observed) -> Iterator[Finding]:
         )
         settled = "a server, or a gateway, that honours `stream_options: {include_usage: true}`"
         yield Finding("unresolved", "tokens_untold", text, evidence(silent), settled)
+
+
+def counted_otherwise(observed: Observed) -> Iterator[Finding]:
+    """Say where others than the server's usage counted output tokens, and whether all arms were counted alike."""
+    others = [cell for cell in observed.done if cell.token_count_source not in (None, "usage")]
+    if not others:
+        return
+    sources = {cell.arm: cell.token_count_source for cell in observed.done if cell.token_count_source is not None}
+    told = ", ".join(f"{arm}'s by {_COUNTED_BY.get(source, source)}" for arm, source in sources.items())
+    apart = len(set(sources.values())) > 1
+    caution = "TPOT and tokens/s of these arms do not compare" if apart else "all arms were counted alike"
+    text = f"Answers came without usage, so that output tokens were counted otherwise: {told}; {caution}."
+    yield Finding("observed", "tokens_counted_otherwise", text, evidence(others))
 
 
 def unequal_work(observed: Observed) -> Iterator[Finding]:

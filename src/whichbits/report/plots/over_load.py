@@ -20,7 +20,7 @@ _CHANGE_GAP = 34.0
 def over_load(summary: Summary, figure: Figure, description: str) -> str:
     """Return the plot; the figure must have points."""
     marks = points(summary, figure.measure)
-    loads = sorted({mark.load for mark in marks})
+    loads = sorted({each.load for each in marks})
     # A single load has no course to follow.
     bottom = TOP + (figure.height if len(loads) > 1 else _FLAT)
     x = across(loads, LEFT + 8, WIDTH - RIGHT - 8)
@@ -48,7 +48,7 @@ def over_load(summary: Summary, figure: Figure, description: str) -> str:
 
 
 def _values(marks: Sequence[Point], is_time: bool, bottom: float) -> Scale:
-    ends = [end for mark in marks for end in (mark.value, mark.low, mark.high) if end is not None]
+    ends = [end for each in marks for end in (each.value, each.low, each.high) if end is not None]
     log = is_time and min(ends) > 0 and max(ends) / min(ends) > _WIDE_RANGE
     return around(ends, bottom, TOP, log=log)
 

@@ -65,8 +65,10 @@ _WIDE = 16
 def contradictions(arm: Arm, checkpoint: Facts, said: Facts) -> list[str]:
     """Return every reason why the server is not what ``arm`` claims, each with what shows it; none is good.
 
-    ``checkpoint`` holds facts of its files, ``said`` what the server told.
+    ``checkpoint`` holds facts of its files, ``said`` what the server told. An arm of unknown format claims nothing.
     """
+    if arm.weight_format == "unknown":
+        return []
     claim, marlin_input = CLAIMS[arm.weight_format], _marlin_input(arm)
     kernels = _own_kernels(arm, said, marlin_input)
     told = bool(kernels) or marlin_input is not None
@@ -138,7 +140,10 @@ def _wrong_dtype(weight_format: str, said: Facts) -> str | None:
 
 def wrong_stored_bits(arm: Arm, checkpoint: Facts, said: Facts) -> str | None:
     """Compare what the files store with the claim; wide files may be narrowed by a server that is known to do so."""
-    claimed, bits = CLAIMS[arm.weight_format].weights, _number(checkpoint, "linear_bits")
+    claim, bits = CLAIMS.get(arm.weight_format), _number(checkpoint, "linear_bits")
+    if claim is None:
+        return None
+    claimed = claim.weights
     if bits is None or bits == claimed or min(bits, claimed) >= _WIDE:
         return None
     stored = "stores" if _text(checkpoint, "checkpoint_source") == "tensors" else "declares"

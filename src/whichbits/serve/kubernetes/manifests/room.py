@@ -6,6 +6,7 @@ from whichbits.study.arm import WeightFormat
 
 SHARED_MEMORY_GIB = 2
 """For each GPU: ranks of one server pass tensors through it, and a container's default is 64 MiB."""
+_WIDEST_USUAL = 16
 _CORES = 4
 """For each GPU: a worker that must not wait, the front end, tokenising."""
 _MEMORY_GIB, _MEMORY_GIB_A_BIT = 8, 1
@@ -24,8 +25,6 @@ def requests(weight_format: WeightFormat, gpus: int) -> dict[str, str]:
 
 
 def bits_of(weight_format: WeightFormat) -> int:
-    """Return the bits of a weight: the first number of the format's name."""
+    """Return the bits of a weight: the first number of the format's name; of an unknown format the widest usual one."""
     found = re.search(r"\d+", weight_format)
-    if found is None:
-        raise ValueError(weight_format)
-    return int(found[0])
+    return _WIDEST_USUAL if found is None else int(found[0])

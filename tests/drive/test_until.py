@@ -5,7 +5,7 @@ import time
 
 import uvloop
 
-from whichbits.drive.pace import until
+from whichbits.drive.until import until
 
 
 def test_no_request_leaves_before_its_moment() -> None:

@@ -1,0 +1,42 @@
+"""``whichbits load --self-test``: this machine's honest limit."""
+
+import os
+import sys
+
+import msgspec
+import uvloop
+from rich.console import Console
+
+from whichbits.conduct.self_test.drive import allow_files, drive_rung
+from whichbits.conduct.self_test.ladder import MOST_STREAMS, SECONDS, Ladder, climb
+from whichbits.conduct.self_test.result import as_object, verdicts_right
+from whichbits.errors import BadInput, ClientLimited
+from whichbits.report.self_test import print_heading, print_result, print_rung
+
+_CORES_PER_MOCK = 2
+_MOST_MOCKS = 8
+
+
+def run_self_test(seconds: float | None, *, json: bool) -> int:
+    """Climb, print each rung as it comes, and return 0, or 6 if the client called itself good where it was not."""
+    if seconds is not None and seconds <= 0:
+        raise BadInput(
+            "self_test_seconds",
+            f"a self-test cannot last {seconds:g} s",
+            why="--seconds is about how long it lasts",
+            fix=f"leave it out for {SECONDS:g}",
+        )
+    console = Console(stderr=json)
+    cores = len(os.sched_getaffinity(0))
+    ladder = Ladder(
+        seconds or SECONDS,
+        most_streams=min(MOST_STREAMS, allow_files()),
+        processes=min(max(1, cores // _CORES_PER_MOCK), _MOST_MOCKS),
+    )
+    print_heading(console)
+    climbs = uvloop.run(climb(ladder, drive_rung, lambda rung: print_rung(rung, console)))
+    print_result(climbs, console)
+    if json:
+        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(as_object(climbs)), indent=2) + b"\n")
+        sys.stdout.flush()
+    return 0 if verdicts_right(climbs) else ClientLimited.exit_code
