@@ -1,6 +1,6 @@
 """How often the interval of a mean divergence holds the truth, where tokens of a text hang together.
 
-    python benchmarks/quality_coverage.py        (two minutes)
+python benchmarks/quality_coverage.py        (two minutes)
 """
 
 import math

@@ -95,3 +95,10 @@ def test_an_axis_that_one_arm_lacks_does_not_count() -> None:
 
     assert front([known, unmeasured]) == {"a": False, "b": True}
     assert front([TradeOff("c", None, None, (), None, None, "")]) == {"c": None}
+
+
+def test_a_size_that_no_log_tells_is_that_of_the_checkpoint() -> None:
+    silent = {name: replace(summary_of(name, total_bytes=2**31), weights_gib=None) for name in ("bf16", "w4a16")}
+    found = with_trade_offs(quality(arm("w4a16")), Candidates(silent, (), "concurrency"))
+
+    assert [each.size_gib for each in found.trade_offs] == [2.0, 2.0]

@@ -69,8 +69,8 @@ def _size(arm: ArmSummary | None) -> float | None:
     """Return the weights' size in GiB: as loaded, else as stored."""
     if arm is None:
         return None
-    stored = arm.facts.get("weight_gib")
-    return arm.weights_gib or (float(stored) if isinstance(stored, int | float) else None)
+    stored = arm.facts.get("total_bytes", arm.facts.get("weight_bytes"))
+    return arm.weights_gib or (stored / 2**30 if isinstance(stored, int | float) else None)
 
 
 def cost_of(arm: ArmQuality) -> float | None:
