@@ -13,7 +13,7 @@ from whichbits.conduct.events import Event
 from whichbits.conduct.quality import ask_about_quality, insist_on_quality, is_wanted
 from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import Stopped
-from whichbits.drive.crew import Crew
+from whichbits.drive.crew.crew import Crew
 from whichbits.errors import BadInput
 from whichbits.quality.store import read_asked
 from whichbits.record.schema import ArmRecord

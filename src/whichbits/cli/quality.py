@@ -18,7 +18,7 @@ from whichbits.conduct.quality_only import conduct_quality
 from whichbits.conduct.secrets import with_secrets
 from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import stop_on_signals
-from whichbits.drive.crew import Crew
+from whichbits.drive.crew.crew import Crew
 from whichbits.errors import BadInput, WhichbitsError
 from whichbits.record.run import Run
 from whichbits.record.writer import RunWriter
