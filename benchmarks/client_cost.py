@@ -18,11 +18,11 @@ from multiprocessing.connection import Connection as Pipe
 import msgspec
 import numpy as np
 
-from whichbits.drive.open_files import allow_open_files
 from whichbits.drive.part import CellPart, PartReport
 from whichbits.drive.routing import DIRECT
+from whichbits.drive.sending.open_files import allow_open_files
+from whichbits.drive.sending.worker import drive_part
 from whichbits.drive.target import Target
-from whichbits.drive.worker import drive_part
 from whichbits.record.schema import RequestRecord
 from whichbits.study.model import Limits
 from whichbits.traffic.plan import PlannedRequest

@@ -21,7 +21,7 @@ import uvloop
 from client_cost import serve
 
 from whichbits.drive.cell import CellCapture, drive_cell
-from whichbits.drive.crew import Crew
+from whichbits.drive.crew.crew import Crew
 from whichbits.drive.target import Target
 from whichbits.study.model import Limits, Load
 from whichbits.traffic.plan import PlannedRequest

@@ -10,7 +10,7 @@ import pytest
 from tests.record.make_run import failed, record
 from whichbits.conduct import warm
 from whichbits.conduct.warm import warm_up
-from whichbits.drive.crew import Crew
+from whichbits.drive.crew.crew import Crew
 from whichbits.errors import ServerNotReady
 from whichbits.record.schema import RequestRecord
 from whichbits.serve.arm import RunningArm

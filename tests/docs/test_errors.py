@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from tests.docs.pages import ROOT, keys, page, section
-from whichbits.drive.failure import MEANINGS
+from whichbits.drive.answer.failure import MEANINGS
 from whichbits.errors import WhichbitsError
 
 ERRORS = {kind.__name__ for kind in WhichbitsError.__subclasses__()}

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from tests.drive.fake_server import Answer, FakeServer, serving
 from whichbits.drive.part import CellPart, PartReport
 from whichbits.drive.routing import DIRECT, Route
+from whichbits.drive.sending.worker import drive_part
 from whichbits.drive.target import Target
-from whichbits.drive.worker import drive_part
 from whichbits.record.schema import RequestRecord
 from whichbits.study.model import Limits
 from whichbits.traffic.plan import PlannedRequest

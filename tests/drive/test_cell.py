@@ -262,7 +262,7 @@ def test_a_connection_that_the_server_closed_is_never_chosen() -> None:
 
 def test_bounded_memory_changes_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where raw answers outgrow their budget they are decoded during the cell, to the same records."""
-    monkeypatch.setattr("whichbits.drive.intake.BACKLOG_BYTES", 0)
+    monkeypatch.setattr("whichbits.drive.sending.intake.BACKLOG_BYTES", 0)
 
     async def main() -> None:
         async with serving(stream()) as fake:
@@ -287,5 +287,5 @@ def test_a_wish_to_stop_does_not_wait_for_connections_that_nobody_accepts(monkey
         assert capture.cancelled
         assert {record.error_code for record in capture.records} <= {"cancelled"}
 
-    monkeypatch.setattr("whichbits.drive.wire.Wire.advance", lambda _wire: select.EPOLLOUT)
+    monkeypatch.setattr("whichbits.drive.http.wire.Wire.advance", lambda _wire: select.EPOLLOUT)
     asyncio.run(main())

@@ -17,11 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.drive.fake_server import DONE, HEAD, LAST_CHUNK, Received, chunk, event, serving, stream
-from whichbits.drive.answer import read_answer
+from whichbits.drive.answer.exchange import Exchange
+from whichbits.drive.answer.failure import MEANINGS
+from whichbits.drive.answer.outcome import to_record
+from whichbits.drive.answer.reader import read_answer
 from whichbits.drive.cell import drive_cell
-from whichbits.drive.exchange import Exchange
-from whichbits.drive.failure import MEANINGS
-from whichbits.drive.outcome import to_record
 from whichbits.record.columns import records_of, table_of
 from whichbits.record.schema import Cell, RequestRecord
 from whichbits.study.model import Limits, Load

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from whichbits.drive.crew.tally import Sample, Tally
 from whichbits.drive.health import Observations, check
 from whichbits.drive.part import PartReport
-from whichbits.drive.tally import Sample, Tally
 
 MS = 1_000_000
 SECOND = 1_000_000_000

@@ -12,8 +12,8 @@ from tests.drive.fake_server import HEAD, LAST_CHUNK, Received, chunk, event, se
 from tests.drive.part_runs import GENEROUS, MS, KeepingLead, drive, plan, serving_aside, wait_until
 from whichbits.drive.part import CellPart
 from whichbits.drive.routing import DIRECT, Route
+from whichbits.drive.sending.worker import drive_part
 from whichbits.drive.target import Target
-from whichbits.drive.worker import drive_part
 from whichbits.errors import BadInput
 from whichbits.traffic.plan import PlannedRequest
 
@@ -194,7 +194,7 @@ def test_a_part_that_is_not_to_begin_sends_nothing() -> None:
 
 
 def test_a_wish_to_stop_does_not_wait_for_connections_that_nobody_accepts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whichbits.drive.wire.Wire.advance", lambda _wire: select.EPOLLOUT)
+    monkeypatch.setattr("whichbits.drive.http.wire.Wire.advance", lambda _wire: select.EPOLLOUT)
     began_s = time.monotonic()
     with serving_aside(stream()) as fake:
         capture = drive(
@@ -253,7 +253,7 @@ def test_an_idle_connection_that_the_server_closes_is_opened_anew_before_it_is_n
 
 
 def test_a_backlog_that_is_bounded_changes_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whichbits.drive.intake.BACKLOG_BYTES", 0)
+    monkeypatch.setattr("whichbits.drive.sending.intake.BACKLOG_BYTES", 0)
     with serving_aside(stream()) as fake:
         capture = drive([fake.target], plan(6), streams=2)
 

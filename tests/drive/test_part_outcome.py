@@ -5,9 +5,9 @@ import socket
 
 import pytest
 
+from tests.drive.answer.test_outcome import ASKED, GOOD, MISBEHAVIOUR, REQUEST
 from tests.drive.fake_server import HEAD, Answer, Received, chunk, event, raw, silence, stream
 from tests.drive.part_runs import GENEROUS, drive, serving_aside
-from tests.drive.test_outcome import ASKED, GOOD, MISBEHAVIOUR, REQUEST
 from whichbits.drive.target import Target
 from whichbits.record.schema import RequestRecord
 from whichbits.study.model import Limits
@@ -107,7 +107,7 @@ def test_a_flood_before_the_body_is_cut_off(head: bytes) -> None:
 
 
 def test_an_endless_answer_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whichbits.drive.framing.LONGEST_ANSWER", 1000)
+    monkeypatch.setattr("whichbits.drive.http.framing.LONGEST_ANSWER", 1000)
 
     record = one_request(raw(HEAD, chunk(b": " + b"x" * 2000 + b"\n\n")))
 

@@ -12,7 +12,7 @@ import pytest
 from tests.drive.certificates import made_up_authority
 from tests.drive.fake_server import DONE, HEAD, LAST_CHUNK, chunk, event, stream
 from tests.drive.part_runs import MS, KeepingLead, drive, plan, serving_aside
-from whichbits.drive.kernel_clock import KernelClock
+from whichbits.drive.http.kernel_clock import KernelClock
 from whichbits.drive.target import Target
 
 BLOCKED_S = 0.03
@@ -52,7 +52,7 @@ class Blocked(KeepingLead):
 
 
 def test_a_late_read_has_the_time_of_its_arrival(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whichbits.drive.intake._READS_PER_SAMPLE", 1)
+    monkeypatch.setattr("whichbits.drive.sending.intake._READS_PER_SAMPLE", 1)
     lead, spoken_ns = Blocked(), list[int]()
 
     def script(connection: socket.socket) -> None:
@@ -129,7 +129,7 @@ def test_stamps_are_not_believed_where_they_cannot_be_true(monkeypatch: pytest.M
             def holds(self, _now_ns: int) -> bool:
                 return True
 
-        monkeypatch.setattr("whichbits.drive.intake.KernelClock", Stepped)
+        monkeypatch.setattr("whichbits.drive.sending.intake.KernelClock", Stepped)
         with serving_aside(stream(gap_s=0.01)) as fake:
             (record,) = drive([fake.target], plan(1)).records
 
@@ -140,8 +140,8 @@ def test_stamps_are_not_believed_where_they_cannot_be_true(monkeypatch: pytest.M
 
 
 def test_no_stamp_is_believed_right_after_the_wall_clock_was_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whichbits.drive.intake._READS_PER_SAMPLE", 1)
-    monkeypatch.setattr("whichbits.drive.intake.KernelClock.holds", lambda _clock, _now_ns: False)
+    monkeypatch.setattr("whichbits.drive.sending.intake._READS_PER_SAMPLE", 1)
+    monkeypatch.setattr("whichbits.drive.sending.intake.KernelClock.holds", lambda _clock, _now_ns: False)
     with serving_aside(stream(gap_s=0.01)) as fake:
         capture = drive([fake.target], plan(1))
 

@@ -17,7 +17,7 @@ from whichbits.analyze.findings import Observed
 from whichbits.analyze.findings.client import client_limits
 from whichbits.analyze.slo import slo_capacities
 from whichbits.conduct.warm import warm_up
-from whichbits.drive.crew import Crew
+from whichbits.drive.crew.crew import Crew
 from whichbits.serve.arm import RunningArm
 from whichbits.serve.replica import Endpoint
 from whichbits.study.model import Load, Study

@@ -15,7 +15,7 @@ _RECOGNISERS = (
     "whichbits.record.importers.inspect:recognise",
     "whichbits.serve.scrape_file:recognise",
     "whichbits.serve.metric_names:recognise",
-    "whichbits.drive.inspect_stream:recognise",
+    "whichbits.drive.answer.inspect_stream:recognise",
     "whichbits.traffic.inspect_dataset:recognise",
     "whichbits.serve.logs.read:recognise",
 )

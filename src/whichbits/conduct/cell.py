@@ -16,7 +16,7 @@ from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import Stopped, unless
 from whichbits.conduct.token_counts import count_tokens
 from whichbits.drive.cell import CellCapture, capture_cell, drive_cell
-from whichbits.drive.leading import Progress as CellListener
+from whichbits.drive.crew.leading import Progress as CellListener
 from whichbits.drive.routing import Route
 from whichbits.errors import WhichbitsError, in_one_line
 from whichbits.record.parts import part_path

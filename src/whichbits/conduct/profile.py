@@ -12,7 +12,7 @@ from whichbits.conduct.events import Notice
 from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import unless
 from whichbits.drive.cell import CellCapture, drive_cell
-from whichbits.drive.leading import Progress
+from whichbits.drive.crew.leading import Progress
 from whichbits.drive.routing import Route
 from whichbits.errors import ServerNotReady, in_one_line
 from whichbits.record.profiles import keep_traces, profile_path, written_folder, written_traces

@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass
 
 from whichbits.conduct.events import Progress
-from whichbits.drive.crew import Crew
+from whichbits.drive.crew.crew import Crew
 from whichbits.record.writer import RunWriter
 from whichbits.study.model import Study
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from whichbits.conduct.addresses import targets
 from whichbits.drive.cell import CellCapture, drive_cell
-from whichbits.drive.crew import Crew
+from whichbits.drive.crew.crew import Crew
 from whichbits.errors import ServerNotReady
 from whichbits.record.schema import RequestRecord
 from whichbits.serve.arm import RunningArm

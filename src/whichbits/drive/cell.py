@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from whichbits.drive.crew import Crew
+from whichbits.drive.crew.crew import Crew
+from whichbits.drive.crew.leading import Hand, Leading, Progress
+from whichbits.drive.crew.orders import Order
+from whichbits.drive.crew.packed import PackedPlan
+from whichbits.drive.crew.split import deal, route_of, shares, split_notes
+from whichbits.drive.crew.tally import Tally, together
 from whichbits.drive.health import Observations, check
-from whichbits.drive.leading import Hand, Leading, Progress
-from whichbits.drive.orders import Order
-from whichbits.drive.packed import PackedPlan
 from whichbits.drive.part import PartReport
 from whichbits.drive.routing import DIRECT, Route
-from whichbits.drive.split import deal, route_of, shares, split_notes
-from whichbits.drive.tally import Tally, together
 from whichbits.drive.target import Target
 from whichbits.errors import ClientFailed, WhichbitsError
 from whichbits.record.parts import records_in

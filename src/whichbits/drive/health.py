@@ -14,8 +14,8 @@ from statistics import median
 
 import numpy as np
 
+from whichbits.drive.crew.tally import Tally
 from whichbits.drive.part import PartReport
-from whichbits.drive.tally import Tally
 from whichbits.record.schema import ClientHealth, ClientVerdict
 
 SUSPECT_LAG_SHARE = 0.1

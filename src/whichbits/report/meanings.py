@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from whichbits.drive.failure import MEANINGS as OF_REQUESTS
+from whichbits.drive.answer.failure import MEANINGS as OF_REQUESTS
 
 _OF_STARTS = {
     "free_memory_below_requested": "Something else holds memory of this GPU. Stop it, or lower "

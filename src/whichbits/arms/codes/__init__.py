@@ -1,0 +1,1 @@
+"""Weights as codes: rounded, packed and laid out as engines read them."""

@@ -1,0 +1,1 @@
+"""What an answer says: events, failures, and the record made of them."""

@@ -1,0 +1,1 @@
+"""Worker processes that send the parts of a cell."""

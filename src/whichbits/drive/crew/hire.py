@@ -1,0 +1,91 @@
+"""How a worker comes to be: a process of its own, or a thread of this one; both serve a channel."""
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+
+from whichbits.drive.crew.orders import Channel
+from whichbits.drive.crew.service import serve
+
+_LEAVE_SECONDS = 2.0
+"""A worker that hears nothing but our end leaves within a few milliseconds, unless it hangs."""
+
+
+@dataclass(frozen=True)
+class Hired:
+    """A worker and the channel to it.
+
+    ``clock_offset_ns`` is its monotonic clock less ours: 0 on one machine. ``dismiss`` ends it, whatever it does;
+    ``fate`` says how it ended, or None while it lives.
+    """
+
+    name: str
+    channel: Channel
+    dismiss: Callable[[], None]
+    fate: Callable[[], str | None]
+    clock_offset_ns: int = 0
+    pid: int | None = None
+
+
+Hire = Callable[[int], Hired]
+"""Brings up the worker of that number."""
+
+
+def in_a_process(number: int) -> Hired:
+    """Start a process; it dies with us, since its socket then ends.
+
+    Not by ``multiprocessing``: that would run the caller's main module once more in each worker. In a process group of
+    its own no Ctrl-C of the terminal reaches it, not even while it imports.
+    """
+    ours, theirs = socket.socketpair()
+    with theirs:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "whichbits.drive.crew.service", str(theirs.fileno())],
+            stdin=subprocess.DEVNULL,
+            pass_fds=(theirs.fileno(),),
+            process_group=0,
+        )
+    channel = Connection(ours.detach())
+
+    def dismiss() -> None:
+        channel.close()
+        try:
+            process.wait(_LEAVE_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    return Hired(f"worker {number}", channel, dismiss, lambda: _fate(process), pid=process.pid)
+
+
+def in_a_thread(number: int) -> Hired:
+    """Serve in a thread of this process: for tests and small jobs, since it shares the interpreter's lock with us."""
+    ours, theirs = socket.socketpair()
+    channel, its_channel = Connection(ours.detach()), Connection(theirs.detach())
+
+    def work() -> None:
+        with its_channel:
+            serve(its_channel)
+
+    thread = threading.Thread(target=work, name=f"whichbits worker {number}", daemon=True)
+    thread.start()
+
+    def dismiss() -> None:
+        channel.close()
+        thread.join(_LEAVE_SECONDS)
+
+    return Hired(f"worker {number}", channel, dismiss, lambda: None if thread.is_alive() else "ended", pid=os.getpid())
+
+
+def _fate(process: "subprocess.Popen[bytes]") -> str | None:
+    """Give a process that has hung up a moment to end, and say how it did."""
+    try:
+        code = process.wait(0.5)
+    except subprocess.TimeoutExpired:
+        return None
+    return f"killed by signal {-code}" if code < 0 else f"ended with exit code {code}"

@@ -1,0 +1,1 @@
+"""aiohttp, for ways that the own transport does not go."""

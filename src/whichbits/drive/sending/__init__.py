@@ -1,0 +1,1 @@
+"""The loop that sends a part of a cell and reads its answers."""
