@@ -1,6 +1,6 @@
 """A fleet plan on a terminal: the answer first, 80 columns, readable without colour."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
