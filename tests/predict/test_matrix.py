@@ -20,7 +20,7 @@ from whichbits.predict.step_time import pace_of
 from whichbits.study.arm import Arm, WeightFormat
 
 CONSTANTS = default_constants()
-FORMATS: tuple[WeightFormat, ...] = get_args(WeightFormat)
+FORMATS: tuple[WeightFormat, ...] = tuple(form for form in get_args(WeightFormat) if form != "unknown")
 MODELS = ("qwen2.5-0.5b", "llama-3.1-8b", "qwen3-8b-awq", "qwen3-30b-a3b")
 VERSIONS = ("0.6.3", "0.9.2", "0.33.0")
 REFUSALS = {"kernel_impossible", "does_not_fit", "capability_unsupported"}
