@@ -64,7 +64,7 @@ def recompute(rows: list[Row], slo: dict[str, float | None] | None) -> dict[str,
             rate((prompt or 0) + output, seconds) if told(good, "output_tokens", "prompt_tokens") else None
         ),
         "requests_per_s": rate(len(good), seconds),
-        "steady_output_tokens_per_s": steady(rows, good, moving=False, open_loop=False),
+        "steady_output_tokens_per_s": steady(rows, good),
         "mean_batch": (
             output / seconds * median(tpot) / 1e3 if seconds and tpot and told(good, "output_tokens") else None
         ),
@@ -119,11 +119,11 @@ def in_flight(rows: list[Row], time: float) -> int:
     return sum(row["sent_ns"] <= time < row["finished_ns"] for row in whole)
 
 
-def steady(rows: list[Row], good: list[Row], *, moving: bool, open_loop: bool) -> float | None:
-    """Tokens/s of the steady window, by the rule of docs/metrics.md."""
+def steady(rows: list[Row], good: list[Row]) -> float | None:
+    """Tokens/s of a closed loop's steady window, by the rule of docs/metrics.md."""
     flown = [row for row in rows if row["sent_ns"] is not None and row["finished_ns"] is not None]
     took = [row["finished_ns"] - row["sent_ns"] for row in flown if row["error_code"] is None]
-    if not took or moving:
+    if not took:
         return None
     start, end = level_window(rows, flown)
     chunks = [pair for row in good for pair in zip(row["chunk_ns"], row["chunk_tokens"], strict=True)]
@@ -131,11 +131,10 @@ def steady(rows: list[Row], good: list[Row], *, moving: bool, open_loop: bool) -
     if batches >= 10:
         tokens = [within(chunks, *edges) for edges in pairwise(cut(start, end, batches))]
         start = cut(start, end, batches)[min(range(batches // 2 + 1), key=lambda d: standard_error(tokens[d:]))]
-    if end - start < (3 if open_loop else 1) * median(took):
+    if end - start < median(took):
         return None
     batches = min(20, int((end - start) / median(took)))
     if batches >= 5:
-        assert not open_loop
         tokens = [within(chunks, *edges) for edges in pairwise(cut(start, end, batches))]
         half = batches // 2
         changed = sum(tokens[-half:]) / sum(tokens[:half]) - 1 if sum(tokens[:half]) else 0

@@ -10,7 +10,9 @@ The rule, in order; each step that fails names its reason, and then there is no 
    request, at most 50, at most half of them.
 4. What is left must be as long as a median request, in an open loop as three: nothing is in balance before.
 5. Where five batches fit, tokens/s must not rise or fall throughout by more than a tenth, and in an open loop
-   requests in flight must not grow throughout by more than a quarter: a queue.
+   requests in flight must not grow throughout by more than a quarter. However
+   short the window, an open loop's must not be half more at its end than at its start, and by three times what chance
+   does: a queue.
 6. Arrivals that follow no drawn rate (a trace, another tool's) must have one: due times in four equal quarters.
 """
 
@@ -33,6 +35,8 @@ REQUESTS_LONG = {False: 1.0, True: 3.0}
 """By open loop: how many median requests a window takes at least."""
 DRIFT = 0.1
 GROWTH = 0.25
+GROWTH_IN_ALL = 0.5
+SIGMAS = 3.0
 UNEVEN = 1.5
 UNEVEN_CHI_SQUARE = 11.345
 """The 99th percentile of chi-square with three degrees of freedom: four quarters of a Poisson stream."""
@@ -156,6 +160,8 @@ def _trend(
     timelines: Timelines, flight: Sweep, window: Window, request_ns: float, shape: LoadShape
 ) -> tuple[float | None, Unsteady | None]:
     """Return how much tokens/s change within the window, and what says that it is not steady."""
+    if shape.open_loop and _piles_up(flight, window):
+        return None, "in_flight_grows"
     batches = _batches(window, request_ns, MOST_BATCHES_OF_TREND)
     if batches < FEWEST_BATCHES_OF_TREND:
         return None, None
@@ -167,6 +173,16 @@ def _trend(
     if (rises(tokens) or rises(-tokens)) and abs(drift or 0.0) > DRIFT:
         return drift, "throughput_drifts"
     return drift, "arrivals_vary" if _arrivals_vary(timelines, window, shape) else None
+
+
+def _piles_up(flight: Sweep, window: Window) -> bool:
+    """Say whether far more are in flight at the window's end than at its start.
+
+    Both levels are at the median or above. Of an M/G/infinity queue each is Poisson, and they differ by the root of
+    their sum. A queue lengthens every request, so that too few batches as long as a request may be left for a trend.
+    """
+    early, late = flight.in_flight[np.searchsorted(flight.time_ns, window, side="right") - 1]
+    return bool(late - early > SIGMAS * np.sqrt(early + late) and late > (1 + GROWTH_IN_ALL) * early)
 
 
 def _arrivals_vary(timelines: Timelines, window: Window, shape: LoadShape) -> bool:
@@ -185,7 +201,8 @@ def _batches(window: Window, request_ns: float, at_most: int) -> int:
 
 
 def _tokens(timelines: Timelines, edges_ns: Floats) -> Floats:
-    """Count the tokens of good answers between each two neighbouring edges."""
-    counted = np.repeat(timelines.succeeded, timelines.chunks)
-    tokens, _ = np.histogram(timelines.chunk_ns[counted], edges_ns, weights=timelines.chunk_tokens[counted])
-    return np.asarray(tokens, dtype=np.float64)
+    """Count the tokens of good answers between each two neighbouring edges, the earlier one excluded."""
+    batch = np.searchsorted(edges_ns, timelines.chunk_ns) - 1
+    counted = np.repeat(timelines.succeeded, timelines.chunks) & (batch >= 0) & (batch < edges_ns.size - 1)
+    tokens: Floats = np.bincount(batch[counted], timelines.chunk_tokens[counted], minlength=edges_ns.size - 1)
+    return tokens
