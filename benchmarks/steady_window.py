@@ -1,8 +1,10 @@
 """How far the steady window's throughput is from the truth, and what it takes for steady: cells of known truth.
 
-Every kind of cell is simulated by its requests alone, token by token, with lengths that vary and a server whose pace is
-given. ``python benchmarks/steady_window.py [CELLS]`` prints, for each kind, how many of the cells have a window, the
-median error of tokens/s within it and of the whole cell against the truth, and the reasons of the others. Half a minute.
+Every kind of cell is simulated request by request, with lengths that vary and a server whose pace is given. It prints,
+for each kind, how many of the cells have a window, the median error of tokens/s within it and of the whole cell, and
+the reasons of the others.
+
+    python -m benchmarks.steady_window 200
 """
 
 import heapq
@@ -35,8 +37,10 @@ def main(cells: int) -> None:
     for name, make in KINDS.items():
         found = [_of(*make(np.random.default_rng([7, number]))) for number in range(cells)]
         known = [each for each in found if each[0] is not None]
-        errors = "   –      –" if not known or known[0][1] is None else _errors(known)
-        reasons = ", ".join(f"{reason} {times}" for reason, times in Counter(each[2] for each in found if each[2]).items())
+        errors = "none" if not known or known[0][1] is None else _errors(known)
+        reasons = ", ".join(
+            f"{reason} {times}" for reason, times in Counter(each[2] for each in found if each[2]).items()
+        )
         print(f"{name:34} {len(known) / cells:5.0%}   {errors:26} {reasons}")
 
 
@@ -46,7 +50,9 @@ def _errors(known: list[tuple[float | None, float | None, str | None, float]]) -
     return f"{median(inside):+6.1%} (±{median(map(abs, inside)):.1%})  {median(whole):+6.1%}"
 
 
-def _of(timelines: Timelines, shape: LoadShape, truth: float | None) -> tuple[float | None, float | None, str | None, float]:
+def _of(
+    timelines: Timelines, shape: LoadShape, truth: float | None
+) -> tuple[float | None, float | None, str | None, float]:
     found = steady(timelines, shape)
     rate = steady_output_tokens_per_s(timelines, found.window)
     return rate, truth, found.reason, throughput(timelines).output_tokens_per_s or 0.0

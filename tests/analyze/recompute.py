@@ -126,13 +126,13 @@ def steady(rows: list[Row], good: list[Row]) -> float | None:
     if not took:
         return None
     start, end = level_window(rows, flown)
+    if end - start < median(took):
+        return None
     chunks = [pair for row in good for pair in zip(row["chunk_ns"], row["chunk_tokens"], strict=True)]
     batches = min(50, int((end - start) / median(took)))
     if batches >= 10:
         tokens = [within(chunks, *edges) for edges in pairwise(cut(start, end, batches))]
         start = cut(start, end, batches)[min(range(batches // 2 + 1), key=lambda d: standard_error(tokens[d:]))]
-    if end - start < median(took):
-        return None
     batches = min(20, int((end - start) / median(took)))
     if batches >= 5:
         tokens = [within(chunks, *edges) for edges in pairwise(cut(start, end, batches))]

@@ -1,19 +1,18 @@
 """The stretch of a cell in which load and throughput held steady, found by one rule for all kinds of load.
 
-The rule, in order; each step that fails names its reason, and then there is no steady window:
+The rule, in order; a step that fails names its reason, and then there is no steady window:
 
 1. Arrivals whose rate moves by design (``ramp``, ``stages`` of several shares) have no steady state.
 2. The level is the number in flight that is reached for at least half of the time from first to last send: a closed
    loop's concurrency, an open one's usual crowd. The window runs from the first to the last moment at which so many
    are in flight, and ends with the last send at the latest: from there on requests only leave.
-3. Of windows of ten median requests or more, ``stationarity.start_up`` cuts a slow start: batches as long as a median
+3. It must be as long as a median request, in an open loop as three: nothing is in balance before.
+4. In an open loop, requests in flight must not grow throughout, by more than a quarter from one half to the other; nor
+   from its start to its end by half and by three times what chance does. That is a queue.
+5. Arrivals that follow no drawn rate (a trace, another tool's) must have one: due times in four equal quarters.
+6. Of windows of ten median requests or more, ``stationarity.start_up`` cuts a slow start: batches as long as a median
    request, at most 50, at most half of them.
-4. What is left must be as long as a median request, in an open loop as three: nothing is in balance before.
-5. Where five batches fit, tokens/s must not rise or fall throughout by more than a tenth, and in an open loop
-   requests in flight must not grow throughout by more than a quarter. However
-   short the window, an open loop's must not be half more at its end than at its start, and by three times what chance
-   does: a queue.
-6. Arrivals that follow no drawn rate (a trace, another tool's) must have one: due times in four equal quarters.
+7. Where five batches fit into what is left, tokens/s must not rise or fall throughout by more than a tenth.
 """
 
 from dataclasses import dataclass
@@ -40,6 +39,8 @@ SIGMAS = 3.0
 UNEVEN = 1.5
 UNEVEN_CHI_SQUARE = 11.345
 """The 99th percentile of chi-square with three degrees of freedom: four quarters of a Poisson stream."""
+
+RULE = "median level in flight, to the last send; start-up cut by MSER; no trend"
 
 Unsteady = Literal[
     "ramp",
@@ -83,6 +84,7 @@ class SteadyState:
     drift: float | None
     """Tokens/s of its second half / those of its first - 1; None where too short to tell."""
     reason: Unsteady | None
+    rule: str = RULE
 
 
 def steady_window(timelines: Timelines, shape: LoadShape = CLOSED) -> Window | None:
@@ -98,11 +100,14 @@ def steady(timelines: Timelines, shape: LoadShape = CLOSED) -> Steady:
     if request_ns is None or flight.time_ns.size == 0:
         return Steady(None, "nothing_answered")
     level = level_window(flight, float(np.nanmax(timelines.sent_ns)))
+    if reason := _out_of_balance(timelines, shape, flight, level, request_ns):
+        return Steady(None, reason)
     window, cut_ns = _without_start_up(timelines, level, request_ns)
-    if window.end_ns - window.start_ns < REQUESTS_LONG[shape.open_loop] * request_ns:
-        return Steady(None, "too_short")
-    drift, reason = _trend(timelines, flight, window, request_ns, shape)
-    return Steady(None if reason else window, reason, cut_ns, drift)
+    tokens = _tokens(timelines, _edges(window, request_ns, MOST_BATCHES_OF_TREND))
+    drift = change(tokens) if tokens.size >= FEWEST_BATCHES_OF_TREND else None
+    if abs(drift or 0.0) > DRIFT and (rises(tokens) or rises(-tokens)):
+        return Steady(None, "throughput_drifts", None, drift)
+    return Steady(window, None, cut_ns, drift)
 
 
 def steady_state(timelines: Timelines, found: Steady) -> SteadyState:
@@ -132,6 +137,19 @@ def level_window(flight: Sweep, last_send_ns: float) -> Window:
     return Window(float(flight.time_ns[reached[0]]), float(min(left_ns, last_send_ns)))
 
 
+def _out_of_balance(
+    timelines: Timelines, shape: LoadShape, flight: Sweep, level: Window, request_ns: float
+) -> Unsteady | None:
+    """Say what forbids a steady state of the load, whatever throughput does."""
+    if level.end_ns - level.start_ns < REQUESTS_LONG[shape.open_loop] * request_ns:
+        return "too_short"
+    if shape.open_loop and _in_flight_grows(flight, level, request_ns):
+        return "in_flight_grows"
+    if shape.open_loop and not shape.one_rate and _arrivals_vary(timelines, level):
+        return "arrivals_vary"
+    return None
+
+
 def _median_level(flight: Sweep, until_ns: float) -> int:
     """Return the level in flight that is reached for at least half of the time up to ``until_ns``."""
     held_ns = np.diff(np.minimum(flight.time_ns, until_ns), append=until_ns)
@@ -148,56 +166,39 @@ def _median_request_ns(timelines: Timelines) -> float | None:
 
 def _without_start_up(timelines: Timelines, level: Window, request_ns: float) -> tuple[Window, float | None]:
     """Return the window without its slow start, and how much that was."""
-    batches = _batches(level, request_ns, MOST_BATCHES)
-    if batches < FEWEST_BATCHES_TO_CUT:
+    edges_ns = _edges(level, request_ns, MOST_BATCHES)
+    if edges_ns.size <= FEWEST_BATCHES_TO_CUT:
         return level, None
-    edges_ns = np.linspace(*level, batches + 1)
     start_ns = float(edges_ns[start_up(_tokens(timelines, edges_ns))])
     return Window(start_ns, level.end_ns), start_ns - level.start_ns
 
 
-def _trend(
-    timelines: Timelines, flight: Sweep, window: Window, request_ns: float, shape: LoadShape
-) -> tuple[float | None, Unsteady | None]:
-    """Return how much tokens/s change within the window, and what says that it is not steady."""
-    if shape.open_loop and _piles_up(flight, window):
-        return None, "in_flight_grows"
-    batches = _batches(window, request_ns, MOST_BATCHES_OF_TREND)
-    if batches < FEWEST_BATCHES_OF_TREND:
-        return None, None
-    edges_ns = np.linspace(*window, batches + 1)
-    tokens, levels = _tokens(timelines, edges_ns), mean_levels(flight, edges_ns)
-    drift = change(tokens)
-    if shape.open_loop and rises(levels) and (change(levels) or 0.0) > GROWTH:
-        return drift, "in_flight_grows"
-    if (rises(tokens) or rises(-tokens)) and abs(drift or 0.0) > DRIFT:
-        return drift, "throughput_drifts"
-    return drift, "arrivals_vary" if _arrivals_vary(timelines, window, shape) else None
+def _in_flight_grows(flight: Sweep, window: Window, request_ns: float) -> bool:
+    """Say whether a queue builds up: by a trend, or where the window has too few batches for one, by its ends.
 
-
-def _piles_up(flight: Sweep, window: Window) -> bool:
-    """Say whether far more are in flight at the window's end than at its start.
-
-    Both levels are at the median or above. Of an M/G/infinity queue each is Poisson, and they differ by the root of
-    their sum. A queue lengthens every request, so that too few batches as long as a request may be left for a trend.
+    Both levels at the ends are at the median or above. Of an M/G/infinity queue each is Poisson, and they differ by the
+    root of their sum. A queue lengthens every request, so that few batches as long as a request may be left.
     """
+    levels = mean_levels(flight, _edges(window, request_ns, MOST_BATCHES_OF_TREND))
+    if rises(levels) and (change(levels) or 0.0) > GROWTH:
+        return True
     early, late = flight.in_flight[np.searchsorted(flight.time_ns, window, side="right") - 1]
     return bool(late - early > SIGMAS * np.sqrt(early + late) and late > (1 + GROWTH_IN_ALL) * early)
 
 
-def _arrivals_vary(timelines: Timelines, window: Window, shape: LoadShape) -> bool:
-    """Say whether an open loop of no known rate has none: its quarters differ beyond what chance does to one."""
-    if not shape.open_loop or shape.one_rate:
-        return False
+def _arrivals_vary(timelines: Timelines, window: Window) -> bool:
+    """Say whether arrivals of no known rate have none: due times in quarters differ beyond what chance does to one."""
     due, _ = np.histogram(timelines.scheduled_ns, np.linspace(*window, 5))
     mean = due.mean()
     chi_square = ((due - mean) ** 2).sum() / mean if mean else 0.0
     return bool(chi_square > UNEVEN_CHI_SQUARE and due.max() > UNEVEN * due.min())
 
 
-def _batches(window: Window, request_ns: float, at_most: int) -> int:
+def _edges(window: Window, request_ns: float, at_most: int) -> Floats:
+    """Cut a window into as many equal batches as have the length of a request, or as may be."""
     length_ns = window.end_ns - window.start_ns
-    return at_most if length_ns >= at_most * request_ns else int(length_ns / request_ns)
+    batches = at_most if length_ns >= at_most * request_ns else max(1, int(length_ns / request_ns))
+    return np.linspace(*window, batches + 1)
 
 
 def _tokens(timelines: Timelines, edges_ns: Floats) -> Floats:
