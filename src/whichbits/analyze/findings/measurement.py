@@ -28,7 +28,7 @@ def drain_dominated(observed: Observed) -> Iterator[Finding]:
 
 
 def throughput_drifts(observed: Observed) -> Iterator[Finding]:
-    """Name cells whose throughput rose or fell for as long as they lasted: an average of them depends on their length."""
+    """Name cells whose throughput rose or fell for as long as they lasted."""
     drifting = [cell for cell in observed.done if cell.steady is not None and cell.steady.reason == "throughput_drifts"]
     if drifting:
         text = (
