@@ -106,6 +106,11 @@ def test_an_open_loop_of_two_requests_length_is_too_short() -> None:
     assert steady(open_loop(10, 20, lambda _: 95), CLOSED).window is not None
 
 
+def test_an_open_loop_of_few_requests_has_no_rate() -> None:
+    assert steady(open_loop(100, 12, lambda _: 250), DRAWN).reason is None
+    assert steady(open_loop(100, 8, lambda _: 150), DRAWN).reason == "too_short"
+
+
 def test_a_queue_that_grows_is_not_steady() -> None:
     """Sent 5 ms apart, served 6 ms apart: request n waits n ms; 59 are in flight half-way, 109 at the last send.
 

@@ -6,7 +6,7 @@ The rule, in order; a step that fails names its reason, and then there is no ste
 2. The level is the number in flight that is reached for at least half of the time from first to last send: a closed
    loop's concurrency, an open one's usual crowd. The window runs from the first to the last moment at which so many
    are in flight, and ends with the last send at the latest: from there on requests only leave.
-3. It must be as long as a median request, in an open loop as three: nothing is in balance before.
+3. It must be as long as a median request, in an open loop as three, with ten sends: nothing is in balance before.
 4. In an open loop, requests in flight must not grow throughout, by more than a quarter from one half to the other; nor
    from its start to its end by half and by three times what chance does. That is a queue.
 5. Arrivals that follow no drawn rate (a trace, another tool's) must have one: due times in four equal quarters.
@@ -32,6 +32,8 @@ FEWEST_BATCHES_OF_TREND = 5
 """Of five values in rising order, one order in 120: fewer never pass the test."""
 REQUESTS_LONG = {False: 1.0, True: 3.0}
 """By open loop: how many median requests a window takes at least."""
+FEWEST_SENDS = 10
+"""In an open loop: the rate of fewer is off by a third, by chance alone."""
 DRIFT = 0.1
 GROWTH = 0.25
 GROWTH_IN_ALL = 0.5
@@ -142,6 +144,8 @@ def _out_of_balance(
 ) -> Unsteady | None:
     """Say what forbids a steady state of the load, whatever throughput does."""
     if level.end_ns - level.start_ns < REQUESTS_LONG[shape.open_loop] * request_ns:
+        return "too_short"
+    if shape.open_loop and np.count_nonzero(level.holds(timelines.sent_ns)) < FEWEST_SENDS:
         return "too_short"
     if shape.open_loop and _in_flight_grows(flight, level, request_ns):
         return "in_flight_grows"

@@ -32,10 +32,10 @@ def steady_windows(summary: Summary, _: Manifest) -> Sheet | None:
         title="Steady window and drain",
         meaning="Throughput within the steady window beside that of the whole cell, medians of the repeats. The window "
         "lies between the ramp, a slow start if there was one, and the last send; the drain is from there to the last "
-        "answer. In flight is an average over time, and the most at any moment.",
+        "answer; shares are of the cell. In flight is an average over time, and the most at any moment.",
         headings=(
-            *("arm", "load", "steady from, to (s)", "of the cell", "tokens/s in it", "of all", "drain s"),
-            *("of the cell", "in flight", "most"),
+            *("arm", "load", "steady from, to (s)", "share", "tokens/s in it", "of all", "drain s"),
+            *("share", "in flight", "most"),
         ),
         rows=tuple(_window_row(each) for each in known),
         words=3,
@@ -71,7 +71,7 @@ def warm_ups(summary: Summary, _: Manifest) -> Sheet | None:
         name="warm-up",
         title="Warm-up",
         meaning="Rounds of the study's own traffic until the median pace of two in a row agrees within "
-        "`warm_up.stable_within`, before the arm's first cell. None of it is measured.",
+        "the study's bound, before the arm's first cell. None of it is measured.",
         headings=("arm", "ended", "rounds", "seconds", "first ms a token", "last"),
         rows=tuple(_warm_up_row(arm, told) for arm, told in known.items()),
         words=2,
@@ -89,8 +89,12 @@ def _window_row(each: Pooled) -> tuple[str, ...]:
         number(each.median(lambda cell: cell.drain and cell.drain.seconds)),
         share_text(each.median(lambda cell: cell.drain and cell.drain.share)),
         number(each.median(lambda cell: cell.mean_concurrency)),
-        number(each.median(lambda cell: cell.peak_concurrency)),
+        _whole(each.median(lambda cell: cell.peak_concurrency)),
     )
+
+
+def _whole(value: float | None) -> str:
+    return MISSING if value is None else f"{value:g}"
 
 
 def _window_text(each: Pooled) -> str:
