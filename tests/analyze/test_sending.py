@@ -1,6 +1,6 @@
 """Rates of an open loop, the wait before the send, and the drain, of cells made by hand."""
 
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.record.make_run import MS, failed, record
 from whichbits.analyze.cells import cell_summary
 from whichbits.analyze.concurrency import Window
 from whichbits.analyze.load_shape import LoadShape
-from whichbits.analyze.sending import ArrivalRates, arrival_rates, drain
+from whichbits.analyze.sending import arrival_rates, drain
 from whichbits.record.columns import table_of
 from whichbits.record.schema import Cell, ClientHealth, Imported, RequestRecord
 
@@ -32,14 +32,8 @@ def test_rates_tell_what_was_asked_planned_sent_and_served() -> None:
 
     found = arrival_rates(RATED, timelines(UNDER_A_CAP), DRAWN, window)
 
-    assert found == ArrivalRates(
-        asked=10.0,
-        planned=pytest.approx(10.0),
-        sent=pytest.approx(3 / 0.45),
-        steady_planned=pytest.approx(2 / 0.3),
-        steady_sent=pytest.approx(1 / 0.3),
-        steady_served=pytest.approx(3 / 0.3),
-    )
+    assert found is not None
+    assert astuple(found) == pytest.approx((10.0, 10.0, 3 / 0.45, 2 / 0.3, 1 / 0.3, 3 / 0.3))
 
 
 def test_the_plan_s_own_rate_is_the_client_s_and_that_of_turns_is_unknown() -> None:
@@ -62,7 +56,7 @@ def test_the_drain_is_from_the_last_send_to_the_last_end() -> None:
     found = drain(timelines(UNDER_A_CAP))
 
     assert found is not None
-    assert (found.seconds, found.share) == (pytest.approx(0.25), pytest.approx(0.25 / 0.7))
+    assert astuple(found) == pytest.approx((0.25, 0.25 / 0.7))
     assert drain(timelines([])) is None
     assert drain(timelines([replace(record(), sent_ns=None, finished_ns=None)])) is None
 
@@ -90,8 +84,9 @@ def test_other_tools_do_not_tell_when_a_request_was_due() -> None:
         replace(cell, imported=replace(tool, definitions={}, one_clock=False)), table_of(RATED, UNDER_A_CAP)
     )
 
-    assert whole.send_wait_ms is whole.e2e_from_send_ms is None
+    assert (whole.send_wait_ms, whole.e2e_from_send_ms) == (None, None)
     assert whole.arrival_rates is not None
-    assert (whole.arrival_rates.planned, whole.arrival_rates.sent) == (None, pytest.approx(3 / 0.45))
+    assert whole.arrival_rates.planned is None
+    assert whole.arrival_rates.sent == pytest.approx(3 / 0.45)
     assert whole.drain is not None
-    assert apart.drain is apart.steady is apart.mean_concurrency is apart.arrival_rates is None
+    assert (apart.drain, apart.steady, apart.mean_concurrency, apart.arrival_rates) == (None, None, None, None)

@@ -29,7 +29,7 @@ def answered(index: int, sent_ms: float, end_ms: float, tokens: int = 10) -> Req
 
 def closed_loop(streams: int, waves: int, took_ms: Callable[[float], float]) -> Timelines:
     """Each stream sends as its last answer ends; streams begin spread over a request's time."""
-    records = []
+    records: list[RequestRecord] = []
     for stream in range(streams):
         now = took_ms(0) * stream / streams
         for _ in range(waves):

@@ -209,5 +209,5 @@ def _tokens(timelines: Timelines, edges_ns: Floats) -> Floats:
     """Count the tokens of good answers between each two neighbouring edges, the earlier one excluded."""
     batch = np.searchsorted(edges_ns, timelines.chunk_ns) - 1
     counted = np.repeat(timelines.succeeded, timelines.chunks) & (batch >= 0) & (batch < edges_ns.size - 1)
-    tokens: Floats = np.bincount(batch[counted], timelines.chunk_tokens[counted], minlength=edges_ns.size - 1)
-    return tokens
+    tokens = np.bincount(batch[counted], timelines.chunk_tokens[counted], minlength=edges_ns.size - 1)
+    return np.asarray(tokens, dtype=np.float64)

@@ -58,7 +58,7 @@ def _title(manifest: Manifest) -> str:
 
 
 def _row(cell: CellSummary, *, rated: bool) -> tuple[str, ...]:
-    planned = number(cell.arrival_rates and cell.arrival_rates.planned)
+    planned = number(None if cell.arrival_rates is None else cell.arrival_rates.planned)
     return (
         load_text(cell),
         str(cell.requests),

@@ -36,7 +36,7 @@ def throughput_drifts(observed: Observed) -> Iterator[Finding]:
             f"so that every average depends on how long the cell lasted. Contexts that grow, a cache that fills, an "
             f"arm that is not warm or a GPU that slows down look like this."
         )
-        lines = each(drifting, lambda cell: f"tokens/s change by {(cell.steady and cell.steady.drift) or 0:+.0%}")
+        lines = each(drifting, lambda cell: f"tokens/s change by {_drift(cell):+.0%}")
         yield Finding("observed", "throughput_drifts", text, lines, "longer cells, and the GPU's clocks over them")
 
 
@@ -103,6 +103,10 @@ def lengths_not_forced(observed: Observed) -> Iterator[Finding]:
         yield Finding(
             "unresolved", "lengths_not_forced", text, lines, "the same run with `ignore_eos` and fixed lengths"
         )
+
+
+def _drift(cell: CellSummary) -> float:
+    return 0.0 if cell.steady is None or cell.steady.drift is None else cell.steady.drift
 
 
 def _rounds_words(warm_up: WarmUp) -> str:

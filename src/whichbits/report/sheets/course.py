@@ -1,8 +1,8 @@
 """How the cells went: their steady windows and drains, the rates of open loops, and the warm-up before them."""
 
 from collections import Counter
+from typing import Any
 
-from whichbits.analyze.sending import ArrivalRates
 from whichbits.analyze.steady import SteadyState
 from whichbits.analyze.summary import CellSummary, Summary, WarmUp
 from whichbits.record.schema import Manifest
@@ -83,11 +83,11 @@ def _window_row(each: Pooled) -> tuple[str, ...]:
         each.arm,
         each.load_text,
         _window_text(each),
-        share_text(each.median(_share)),
+        share_text(each.median(_part("steady", "share"))),
         number(each.median(lambda cell: cell.steady_output_tokens_per_s)),
         number(each.median(lambda cell: cell.output_tokens_per_s)),
-        number(each.median(lambda cell: cell.drain and cell.drain.seconds)),
-        share_text(each.median(lambda cell: cell.drain and cell.drain.share)),
+        number(each.median(_part("drain", "seconds"))),
+        share_text(each.median(_part("drain", "share"))),
         number(each.median(lambda cell: cell.mean_concurrency)),
         _whole(each.median(lambda cell: cell.peak_concurrency)),
     )
@@ -103,18 +103,10 @@ def _window_text(each: Pooled) -> str:
     windows = [state for state in told if state.reason is None]
     if windows:
         some = f" ({len(windows)} of {len(told)})" if len(windows) < len(told) else ""
-        start, end = each.median(lambda cell: cell.steady and cell.steady.start_s), each.median(_end)
+        start, end = (each.median(_part("steady", name)) for name in ("start_s", "end_s"))
         return f"{number(start)} to {number(end)}{some}"
     reasons = Counter(state.reason for state in told if state.reason is not None)
     return _REASONS[reasons.most_common(1)[0][0]] if reasons else MISSING
-
-
-def _share(cell: CellSummary) -> float | None:
-    return cell.steady and cell.steady.share
-
-
-def _end(cell: CellSummary) -> float | None:
-    return cell.steady and cell.steady.end_s
 
 
 def _rates_row(each: Pooled) -> tuple[str, ...]:
@@ -122,18 +114,21 @@ def _rates_row(each: Pooled) -> tuple[str, ...]:
     return (
         each.arm,
         each.load_text,
-        *(number(each.median(_rate(name))) for name in named),
-        number(each.median(lambda cell: cell.send_wait_ms and cell.send_wait_ms.p50)),
-        number(each.median(lambda cell: cell.send_wait_ms and cell.send_wait_ms.p99)),
+        *(number(each.median(_part("arrival_rates", name))) for name in named),
+        number(each.median(_part("send_wait_ms", "p50"))),
+        number(each.median(_part("send_wait_ms", "p99"))),
         number(each.median(lambda cell: cell.ttft_ms.p50)),
         number(each.median(lambda cell: cell.ttft_from_send_ms.p50)),
     )
 
 
-def _rate(name: str) -> Reading:
+def _part(holder: str, name: str) -> Reading:
+    """Return a reader of one number of an object of the cell, which may be missing."""
+
     def read(cell: CellSummary) -> float | None:
-        told: ArrivalRates | None = cell.arrival_rates
-        return None if told is None else getattr(told, name)
+        told: Any = getattr(cell, holder)
+        value: float | None = None if told is None else getattr(told, name)
+        return value
 
     return read
 
