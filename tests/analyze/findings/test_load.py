@@ -53,6 +53,17 @@ def test_a_rate_is_held_against_what_was_due_within_the_steady_window() -> None:
     assert finding.evidence[1].endswith("6.90 of 10 requests/s (within the steady window 7.00 sent, 9.10 planned)")
 
 
+def test_a_ramp_need_not_reach_the_load_s_rate_on_average() -> None:
+    half = ArrivalRates(10.0, 5.0, 5.0, None, None, None)
+
+    def of(served: float) -> CellSummary:
+        return cell(request_rate=10.0, requests_per_s=served, arrival_rates=half)
+
+    assert not found(rate_not_reached, observed([arm()], [of(4.5)]))
+    (finding,) = found(rate_not_reached, observed([arm()], [of(3.5)]))
+    assert finding.evidence[1].endswith("3.50 of 10 requests/s, 5.00 planned")
+
+
 def test_a_queue_that_grows_is_a_rate_that_is_not_served() -> None:
     growing = SteadyState(None, None, None, None, None, None, None, "in_flight_grows")
 
