@@ -12,9 +12,9 @@ LAG = "sends: p99 lag 8.2 ms is 13% of the median TTFT (65.3 ms); suspect above 
 def test_the_first_reason_is_told_and_all_are_evidence() -> None:
     health = ClientHealth("client_suspect", (LAG, "a note"), 8.2, None, None, None)
     recorded = Cell(0, "w4a16", 8, None, 0, client=health)
-    seen = observed([arm()], [cell()], cells=(recorded,))
+    seen = observed([arm()], [cell()])
 
-    (finding,) = found(client_limits, seen)
+    (finding,) = found(client_limits, replace(seen, manifest=replace(seen.manifest, cells=(recorded,))))
     (untold,) = found(client_limits, replace(seen, manifest=replace(seen.manifest, cells=(_silent(recorded),))))
 
     assert finding.text.endswith(
