@@ -24,7 +24,11 @@ def check_summary(folder: Path) -> int:
     held = 0
     for cell in json.loads((folder / "summary.json").read_text())["cells"]:
         mine = [row for row in rows if row["cell"] == cell["cell"]]
-        for name, expected in recompute(mine, slo).items():
+        expectations = recompute(mine, slo)
+        if cell["request_rate"] is not None:
+            # The rule for the steady window is worked out again for closed loops only.
+            del expectations["steady_output_tokens_per_s"]
+        for name, expected in expectations.items():
             assert cell[name] == approximately(expected), (cell["cell"], name)
             held += 1
     return held
