@@ -3,8 +3,10 @@
 import asyncio
 import os
 import signal
+import socket
 import time
 from collections.abc import Iterator
+from multiprocessing.connection import Client
 from pathlib import Path
 from typing import Any
 
@@ -136,3 +138,65 @@ async def test_more_workers_than_cores_are_refused(cluster: Any, crew: Crew, mon
 
     assert (too_many.value.code, none_free.value.code) == ("ray_no_room", "ray_no_room")
     assert len(crew.hired) == 2
+
+
+@pytest.fixture
+def third(cluster: Any, crew: Crew) -> Iterator[Any]:
+    """A third machine, with the only core that is free."""
+    crew.take(2)
+    node = cluster.add_node(num_cpus=1, include_dashboard=False)
+    yield node
+    if node in cluster.list_all_nodes():
+        cluster.remove_node(node)
+
+
+async def test_a_machine_that_dies_is_one_error(cluster: Any, third: Any) -> None:
+    with engaged(ClientPlan(workers=1, ray=cluster.address)) as alone:
+        async with serving(silence) as fake:
+            driving = asyncio.ensure_future(
+                capture_cell([fake.target], plan(2), Load(concurrency=2), LIMITS, 0, crew=alone)
+            )
+            await eventually(lambda: fake.in_flight == 2)
+            await asyncio.to_thread(cluster.remove_node, third, allow_graceful=False)
+            capture = await asyncio.wait_for(driving, timeout=20)
+        assert alone.hired == ()
+
+    assert capture.failure is not None
+    assert capture.failure.code == "client_worker_lost"
+    assert capture.cancelled
+
+
+async def test_a_stranger_at_the_door_is_not_taken_for_a_worker(
+    cluster: Any, third: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """He sends an object to be unpacked instead of a proof; the worker that comes after him is the one."""
+    strangers = []
+
+    def open_door(address: tuple[str, int]) -> socket.socket:
+        door = socket.socket()
+        door.bind(address)
+        door.listen()
+        strangers.append(Client(door.getsockname(), family="AF_INET"))
+        strangers[0].send({"pid": 1})
+        return door
+
+    monkeypatch.setattr(ray_hire.socket, "create_server", open_door)
+    with engaged(ClientPlan(workers=1, ray=cluster.address)) as alone:
+        async with serving(stream()) as fake:
+            capture = await drive_cell([fake.target], plan(2), Load(concurrency=1), LIMITS, 0, crew=alone)
+        assert alone.hired[0].machine is not None
+    strangers[0].close()
+
+    assert capture.tally.requests == 2
+
+
+async def test_a_worker_that_cannot_start_says_why(cluster: Any, third: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The door's address leads nowhere from there."""
+    monkeypatch.setattr(ray_hire.socket.socket, "getsockname", lambda _door: ("127.0.0.1", 1))
+    with (
+        engaged(ClientPlan(workers=1, ray=cluster.address)) as alone,
+        pytest.raises(ClientFailed, match=r"worker 0 did not start on the Ray cluster: ended: .*refused") as failed,
+    ):
+        alone.take(1)
+
+    assert failed.value.code == "ray_worker_failed"
