@@ -11,7 +11,6 @@ import pytest
 ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # Ray's own switch for staying on 127.0.0.1, whatever its name says
-    "RAY_BACKEND_LOG_LEVEL": "fatal",
     "PYTHONPATH": os.pathsep.join(str(Path(__file__).parents[2] / part) for part in ("src", ".")),
     "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
 }
@@ -19,7 +18,7 @@ ENVIRONMENT = {
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Any]:
-    """Two nodes of two cores each; ``address`` is the head's. Nobody has joined."""
+    """Two nodes of one core each; ``address`` is the head's. Nobody has joined."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in ENVIRONMENT.items():
             patch.setenv(name, value)

@@ -180,7 +180,7 @@ async def test_a_stranger_at_the_door_is_not_taken_for_a_worker(
         strangers[0].send({"pid": 1})
         return door
 
-    monkeypatch.setattr(ray_hire.socket, "create_server", open_door)
+    monkeypatch.setattr(socket, "create_server", open_door)
     with engaged(ClientPlan(workers=1, ray=cluster.address)) as alone:
         async with serving(stream()) as fake:
             capture = await drive_cell([fake.target], plan(2), Load(concurrency=1), LIMITS, 0, crew=alone)
@@ -192,7 +192,7 @@ async def test_a_stranger_at_the_door_is_not_taken_for_a_worker(
 
 async def test_a_worker_that_cannot_start_says_why(cluster: Any, third: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The door's address leads nowhere from there."""
-    monkeypatch.setattr(ray_hire.socket.socket, "getsockname", lambda _door: ("127.0.0.1", 1))
+    monkeypatch.setattr(socket.socket, "getsockname", lambda _door: ("127.0.0.1", 1))
     with (
         engaged(ClientPlan(workers=1, ray=cluster.address)) as alone,
         pytest.raises(ClientFailed, match=r"worker 0 did not start on the Ray cluster: ended: .*refused") as failed,

@@ -7,11 +7,11 @@ before. When the cell is over its parts become one shard, a slice in memory at a
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from io import RawIOBase
+from io import BufferedWriter, RawIOBase
 from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import Any, Self
 
 import msgspec
 import numpy as np
@@ -58,7 +58,7 @@ class PartWriter:
 
     def __init__(self, file: Path | RawIOBase) -> None:
         """Begin the file anew, or one that somebody else keeps; the writer closes either."""
-        self._file = begun(file) if isinstance(file, Path) else file
+        self._file: BufferedWriter | RawIOBase = begun(file) if isinstance(file, Path) else file
         self._stream = pa.ipc.new_stream(self._file, PART_SCHEMA)
         self._waiting: list[RequestRecord] = []
         self._chunks = 0
@@ -93,7 +93,7 @@ class PartWriter:
         self._file.close()
 
 
-def begun(path: Path) -> BinaryIO:
+def begun(path: Path) -> BufferedWriter:
     """Begin a part's file anew, in a folder that may not be there yet."""
     path.parent.mkdir(exist_ok=True)
     return path.open("wb")

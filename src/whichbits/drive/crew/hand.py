@@ -2,8 +2,9 @@
 
 from contextlib import suppress
 from dataclasses import replace
+from io import BufferedWriter
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from whichbits.drive.crew.clock import OUR_CLOCK, ClockReading, read_clock
 from whichbits.drive.crew.hire import Hired
@@ -23,7 +24,7 @@ class Hand:
         self.worker = worker
         self.order = order
         self.clocks: list[ClockReading] = []
-        self._file: BinaryIO | None = None
+        self._file: BufferedWriter | None = None
         self.is_warm = False
         self.told = Told()
         self.done: Done | None = None

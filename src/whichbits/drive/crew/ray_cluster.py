@@ -15,7 +15,7 @@ from whichbits.errors import BadInput, ClientFailed
 
 _QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_BACKEND_LOG_LEVEL": "fatal",
+    "RAY_DEDUP_LOGS_SKIP_REGEX": ".",  # its news of nodes would go to stdout, where --json has the answer
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_py_gcs_connect_timeout_s": "5",
     "RAY_gcs_rpc_server_connect_timeout_s": "2",
@@ -71,7 +71,8 @@ def refuse_without_ray() -> None:
 def joined(address: str) -> Iterator[RayCluster]:
     """Join the cluster for the block's time; one that this process has joined already is used and not left."""
     refuse_without_ray()
-    import ray
+    with _quiet_environment():  # some of it is read on import
+        import ray
 
     if ray.is_initialized():
         yield RayCluster()
