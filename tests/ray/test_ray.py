@@ -140,7 +140,7 @@ async def test_more_workers_than_cores_are_refused(cluster: Any, crew: Crew, mon
     assert len(crew.hired) == 2
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def third(cluster: Any, crew: Crew) -> Iterator[Any]:
     """A third machine, with the only core that is free."""
     crew.take(2)
@@ -148,22 +148,6 @@ def third(cluster: Any, crew: Crew) -> Iterator[Any]:
     yield node
     if node in cluster.list_all_nodes():
         cluster.remove_node(node)
-
-
-async def test_a_machine_that_dies_is_one_error(cluster: Any, third: Any) -> None:
-    with engaged(ClientPlan(workers=1, ray=cluster.address)) as alone:
-        async with serving(silence) as fake:
-            driving = asyncio.ensure_future(
-                capture_cell([fake.target], plan(2), Load(concurrency=2), LIMITS, 0, crew=alone)
-            )
-            await eventually(lambda: fake.in_flight == 2)
-            await asyncio.to_thread(cluster.remove_node, third, allow_graceful=False)
-            capture = await asyncio.wait_for(driving, timeout=20)
-        assert alone.hired == ()
-
-    assert capture.failure is not None
-    assert capture.failure.code == "client_worker_lost"
-    assert capture.cancelled
 
 
 async def test_a_stranger_at_the_door_is_not_taken_for_a_worker(
@@ -200,3 +184,32 @@ async def test_a_worker_that_cannot_start_says_why(cluster: Any, third: Any, mon
         alone.take(1)
 
     assert failed.value.code == "ray_worker_failed"
+
+
+async def test_another_version_on_a_machine_is_refused(
+    cluster: Any, third: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ray_hire, "version", lambda _package: "99.0")
+    with (
+        engaged(ClientPlan(workers=1, ray=cluster.address)) as alone,
+        pytest.raises(ClientFailed, match=r"127\.0\.0\.1 has whichbits .*, not 99\.0") as failed,
+    ):
+        alone.take(1)
+
+    assert failed.value.code == "ray_worker_failed"
+
+
+async def test_a_machine_that_dies_is_one_error(cluster: Any, third: Any) -> None:
+    with engaged(ClientPlan(workers=1, ray=cluster.address)) as alone:
+        async with serving(silence) as fake:
+            driving = asyncio.ensure_future(
+                capture_cell([fake.target], plan(2), Load(concurrency=2), LIMITS, 0, crew=alone)
+            )
+            await eventually(lambda: fake.in_flight == 2)
+            await asyncio.to_thread(cluster.remove_node, third, allow_graceful=False)
+            capture = await asyncio.wait_for(driving, timeout=20)
+        assert alone.hired == ()
+
+    assert capture.failure is not None
+    assert capture.failure.code == "client_worker_lost"
+    assert capture.cancelled

@@ -231,7 +231,7 @@ def _clock_notes(measures: _Measures, seen: Observations) -> list[str]:
         return []
     note = (
         f"the machines' clocks agree within {apart_ms:.2g} ms, {_share(apart_ms, blurred_ms):.0%} of the {what} "
-        f"({blurred_ms:.2g} ms): the order of sends and the number in flight are blurred, latencies are not"
+        f"({blurred_ms:.3g} ms): the order of sends and the number in flight are blurred, latencies are not"
     )
     return [note]
 
