@@ -17,6 +17,7 @@ from whichbits.analyze.counted import CellCounts, counted
 from whichbits.analyze.kernels.profile import Profile, read_profiles
 from whichbits.analyze.pairing import Resampled
 from whichbits.analyze.planned_cache import PlannedCache
+from whichbits.analyze.quality.judge import read_quality
 from whichbits.analyze.summary import CellSummary, Summary
 from whichbits.analyze.telemetry import gpu_telemetry
 from whichbits.errors import BadInput
@@ -54,6 +55,7 @@ def summarize(run: Run, resampled: Resampled | None = None) -> Summary:
             differences=_differences(run, counts),
             profiles=_profiles(run, tuple(described)),
             interrupted=run.interrupted,
+            quality=read_quality(run.folder, run.manifest),
         )
     )
 

@@ -11,6 +11,7 @@ from whichbits.analyze.cold_start import ColdStart
 from whichbits.analyze.itl_modes import ItlModes
 from whichbits.analyze.kernels.profile import Profile
 from whichbits.analyze.prefill_steps import PrefillSteps
+from whichbits.analyze.quality.measures import Quality
 from whichbits.analyze.roofline import Roofline
 from whichbits.analyze.telemetry import GpuTelemetry
 from whichbits.analyze.verdicts import Answer, ScoredPrediction
@@ -331,3 +332,5 @@ class Summary:
     profiles: tuple[Profile, ...] = ()
     """Time by kind of kernel, of arms and loads that were profiled."""
     answer: Answer | None = None
+    quality: Quality | None = None
+    """What the bits cost in answers; None where the study did not ask."""

@@ -28,6 +28,7 @@ app = App(
 )
 # Verbs load on use: `whichbits --help` imports none of them.
 app.command("whichbits.cli.run:run", name="run", help="Serve each arm, drive equal traffic at it, and answer.")
+app.command("whichbits.cli.quality:quality", name="quality", help="Say what each arm's bits cost in answers.")
 app.command("whichbits.cli.predict:predict", name="predict", help="Play a study in virtual time, without its GPU.")
 app.command("whichbits.cli.plan:plan", name="plan", help="Find the cheapest fleet for a day of traffic, without a GPU.")
 app.command("whichbits.cli.arms:arms", name="arms", help="Make W8A8 and W4A16 checkpoints of a 16-bit one.")

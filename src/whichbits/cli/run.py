@@ -22,6 +22,8 @@ from whichbits.conduct.events import Notice, Progress
 from whichbits.conduct.host import host_facts, tool_versions
 from whichbits.conduct.order import Visit, visits
 from whichbits.conduct.preflight import preflight
+from whichbits.conduct.quality import insist_on_quality, unasked
+from whichbits.conduct.quality_only import conduct_quality
 from whichbits.conduct.secrets import recordable
 from whichbits.conduct.session import conduct
 from whichbits.conduct.stage import Stage
@@ -76,14 +78,15 @@ def run(
     task = read_task(study, resume)
     preflight(task.arms)
     refuse_missing_crew(task.study.client)
+    insist_on_quality(task.study)
     if dry_run:
         show_plan(task.study, task.visits, Console(stderr=json))
         if task.study.searches:
             _say(f"This is the first sweep; what follows is decided then, within {task.study.budget:g} s in all.")
         return 0
-    if task.folder is not None and not task.visits:
+    if task.folder is not None and not task.visits and not unasked(task.study, task.folder):
         _say(f"Nothing is left to do: every cell of {task.folder} is done.")
-        return _answer(task.folder, task.study, Ended(), json=json)
+        return answer(task.folder, task.study, Ended(), json=json)
     return carry_out(task, output, json=json, plain=plain)
 
 
@@ -96,9 +99,9 @@ def carry_out(task: Task, output: Path | None, *, json: bool, plain: bool, show:
         stop = asyncio.Event()
         with stop_on_signals(stop):
             stage = Stage(task.study, writer, listen, stop, origin_ns(writer.manifest), crew)
-            ended = uvloop.run(_conduct(stage, task.visits))
+            ended = uvloop.run(_conduct(stage, task.visits, resumed=task.folder is not None))
             crew.close()
-            return _answer(writer.folder, task.study, ended, json=json, show=show)
+            return answer(writer.folder, task.study, ended, json=json, show=show)
 
 
 @dataclass(frozen=True)
@@ -116,14 +119,18 @@ def _prepare(arms: Sequence[Arm], listen: Progress) -> None:
         engine(arm.engine).prepare(arm)
 
 
-async def _conduct(stage: Stage, left: Sequence[Visit]) -> Ended:
+async def _conduct(stage: Stage, left: Sequence[Visit], *, resumed: bool) -> Ended:
     try:
-        return Ended(failures=tuple(await conduct(stage, left, study_estimate(stage.study, left))))
+        failures = await conduct(stage, left, study_estimate(stage.study, left)) if left else []
+        if (resumed or stage.study.searches) and not stage.stop.is_set():
+            # Arms whose cells were done before are not visited again, and a search's budget is not for questions.
+            failures += await conduct_quality(stage)
+        return Ended(failures=tuple(failures))
     except WhichbitsError as error:
         return Ended(error=error)
 
 
-def _answer(folder: Path, study: Study, ended: Ended, *, json: bool, show: Show = print_summary) -> int:
+def answer(folder: Path, study: Study, ended: Ended, *, json: bool, show: Show = print_summary) -> int:
     """Write the report, print the answer and then what went wrong, and return the exit code."""
     summary = rebuild_reports(folder, json_to_stdout=json, show=show)
     if ended.error is not None:
@@ -150,9 +157,17 @@ def _writer(task: Task, output: Path | None) -> RunWriter:
         left = sum(len(visit.cells) for visit in task.visits)
         writer.note(f"resumed {_now()}" + ("" if task.study.searches else f" with {left} cells left"))
         return writer
-    parent = output or Path(task.study.output)
+    return new_writer(new_manifest(task.study), output or Path(task.study.output))
+
+
+def new_writer(manifest: Manifest, parent: Path) -> RunWriter:
+    """Make a run folder.
+
+    Raises:
+        BadInput: ``output_unwritable``.
+    """
     try:
-        return RunWriter.create(parent, _manifest(task.study))
+        return RunWriter.create(parent, manifest)
     except OSError as error:
         raise BadInput(
             "output_unwritable",
@@ -162,7 +177,8 @@ def _writer(task: Task, output: Path | None) -> RunWriter:
         ) from error
 
 
-def _manifest(study: Study) -> Manifest:
+def new_manifest(study: Study) -> Manifest:
+    """Return the manifest of a run that begins now."""
     return Manifest(
         schema_version=SCHEMA_VERSION,
         source="measured",

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from whichbits.conduct.beds import Beds
 from whichbits.conduct.cell import measure
-from whichbits.conduct.course import course
 from whichbits.conduct.estimate import StudyEstimate
 from whichbits.conduct.events import (
     ArmReady,
@@ -18,6 +17,8 @@ from whichbits.conduct.events import (
 )
 from whichbits.conduct.order import Visit
 from whichbits.conduct.profile import profile_arm
+from whichbits.conduct.quality import ask_about_quality, is_wanted
+from whichbits.conduct.searching.course import course
 from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import Stopped, unless
 from whichbits.conduct.warm import warm_up
@@ -73,6 +74,10 @@ async def _visit(stage: Stage, visit: Visit, failures: list[ServerNotReady]) -> 
         while cells:
             await _measure_all(stage, replace(visit, cells=cells), _Up(running, beds), failures)
             cells = visit.more() if visit.more is not None else ()
+        for arm, served in list(running.items()):
+            if not stage.study.searches and is_wanted(stage, arm):
+                with _given_up_if_not_ready(stage, visit, arm, failures):
+                    await _ask(stage, visit, _Up(running, beds), served)
         # Last, since a profiler slows what it watches and its traffic leaves prompts in caches.
         for arm, served in running.items():
             await profile_arm(stage, [cell for cell in visit.cells if cell.arm == arm], served)
@@ -104,6 +109,14 @@ async def _measure_all(stage: Stage, visit: Visit, up: _Up, failures: list[Serve
                 await up.measure(stage, cell)
             if attempt.failed:
                 up.lose(cell.arm)
+
+
+async def _ask(stage: Stage, visit: Visit, up: _Up, arm: RunningArm) -> None:
+    """Ask an arm what its bits cost in answers; where arms take turns to be awake, it is woken."""
+    mine = [cell for cell in visit.cells if cell.arm == arm.record.arm]
+    if up.beds is not None and mine:
+        await up.beds.up_for(mine[-1], arm)
+    await ask_about_quality(stage, arm)
 
 
 @dataclass

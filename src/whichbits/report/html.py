@@ -21,7 +21,8 @@ from whichbits.report.plots.under_roof import under_roof
 from whichbits.report.pooled import repeats
 from whichbits.report.provenance import client_rows, commands, fact_rows, flat, study_yaml
 from whichbits.report.series import changes, points, typical
-from whichbits.report.sheets import at_a_glance, causes, comparisons
+from whichbits.report.sheets import at_a_glance, causes, comparisons, quality
+from whichbits.report.sheets.quality import sentences
 from whichbits.report.table import groups, has_thin
 from whichbits.report.validity import loads_text
 from whichbits.report.wording import (
@@ -64,7 +65,7 @@ def html(summary: Summary, manifest: Manifest) -> Mapping[str, bytes]:
         summary=summary,
         manifest=manifest,
         interruption=interruption(summary),
-        resume=resume_command(summary.run),
+        resume=resume_command(summary),
         loads=loads_text(summary),
         repeats=repeats(summary),
         answers=answers(summary),
@@ -82,6 +83,8 @@ def html(summary: Summary, manifest: Manifest) -> Mapping[str, bytes]:
         kinds=FINDING_KINDS,
         comparisons=comparisons(summary, manifest),
         causes=causes(summary, manifest),
+        quality=quality(summary, manifest),
+        quality_sentences=tuple(sentences(summary)),
         glance=at_a_glance(summary, manifest),
         arms=[(arm, fact_rows(arm, manifest.arms.get(name))) for name, arm in summary.arms.items()],
         clients=client_rows(summary, manifest),

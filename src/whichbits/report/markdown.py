@@ -16,7 +16,8 @@ from whichbits.report.plots.under_roof import under_roof
 from whichbits.report.pooled import repeats
 from whichbits.report.provenance import client_rows, commands, flat, study_yaml
 from whichbits.report.series import changes
-from whichbits.report.sheets import Sheet, at_a_glance, causes, comparisons
+from whichbits.report.sheets import Sheet, at_a_glance, causes, comparisons, quality
+from whichbits.report.sheets.quality import sentences
 from whichbits.report.table import Row, groups, has_thin
 from whichbits.report.validity import answer_text, doubts, loads_text
 from whichbits.report.wording import (
@@ -52,6 +53,7 @@ def markdown(summary: Summary, manifest: Manifest) -> Mapping[str, bytes]:
         *_costs(summary),
         *_crossovers(summary),
         *(block for sheet in comparisons(summary, manifest) for block in _sheet(sheet)),
+        *_quality(summary, manifest),
         *_causes(summary, manifest, has_roofline=_ROOFLINE in pictures),
         *_findings(summary),
         *_provenance(summary, manifest),
@@ -70,7 +72,7 @@ def _answer(summary: Summary, manifest: Manifest) -> Iterable[str]:
     arms = ", ".join(escaped(arm) for arm in summary.arms)
     yield f"{escaped(summary.source.capitalize())} {escaped(manifest.created)}. Arms: {arms}."
     if summary.interrupted:
-        yield f"**Interrupted**: {interruption(summary)}. To go on: `{plain(resume_command(summary.run))}`."
+        yield f"**Interrupted**: {interruption(summary)}. To go on: `{plain(resume_command(summary))}`."
     yield "## The answer"
     if not summary.recommendation:
         yield "Not enough to recommend an arm."
@@ -182,6 +184,14 @@ def _causes(summary: Summary, manifest: Manifest, *, has_roofline: bool) -> Iter
         yield f"![Roofline, a line an arm]({_ROOFLINE})"
     for sheet in shown:
         yield from _sheet(sheet)
+
+
+def _quality(summary: Summary, manifest: Manifest) -> Iterable[str]:
+    if summary.quality is not None:
+        yield "## What the bits cost in answers"
+        yield "\n".join(f"- {escaped(sentence)}" for sentence in sentences(summary))
+        for sheet in quality(summary, manifest):
+            yield from _sheet(sheet)
 
 
 def _sheet(sheet: Sheet) -> Iterable[str]:

@@ -18,6 +18,7 @@ from whichbits.report.important import in_short, most_important
 from whichbits.report.measures import headlines, name_of
 from whichbits.report.sheets import Sheet
 from whichbits.report.sheets.cache import hit_rates
+from whichbits.report.sheets.quality import distances, sentences
 from whichbits.report.sheets.replicas import replicas
 from whichbits.report.sheets.slo import service_level, slo_words
 from whichbits.report.validity import answer_text, doubts, loads_text
@@ -38,7 +39,7 @@ _MOST_FINDINGS = 8
 _MOST_PAIRS = 6
 _FINDING_LENGTH = 142
 _SLO_SHARE = 0.99
-_IN_TABLES = ("crossover", "slo_load")
+_IN_TABLES = ("crossover", "slo_load", "quality_price", "quality_same", "quality_reference_quantised")
 
 
 def text(summary: Summary, manifest: Manifest) -> Mapping[str, bytes]:
@@ -77,10 +78,14 @@ def _sections(summary: Summary, manifest: Manifest, folder: str) -> Iterator[Ren
         yield _section(title, loads, _answer(summary))
     if summary.predictions:
         yield _section("Predictions", "", predictions.terminal(summary))
-    yield _section(f"Cells by {LOAD_NAMES[summary.load_unit]}", cap_text(summary), cell_table(summary), legend(summary))
+    if summary.cells:
+        yield _section(
+            f"Cells by {LOAD_NAMES[summary.load_unit]}", cap_text(summary), cell_table(summary), legend(summary)
+        )
     if costs := cost_rows(summary):
         yield _section(cost.TITLE, "", _filled(_table(*map(plain, cost_headings(summary))), costs))
     yield _section("Arms", "", _arms(summary))
+    yield from _quality(summary, manifest)
     yield from _service_level(summary, manifest)
     yield from _caches(summary, manifest)
     if compared := headlines(summary):
@@ -98,7 +103,7 @@ def _title(summary: Summary, manifest: Manifest, folder: str) -> Text:
     line = Text.assemble((plain(summary.study), "bold"), "  ", (f"{summary.source}, {manifest.created}", "dim"))
     if summary.interrupted:
         line.append(f"\nInterrupted: {interruption(summary)}. Go on with", style="yellow")
-        line.append(f"\n  {plain(resume_command(folder))}", style="bold")
+        line.append(f"\n  {plain(resume_command(summary, folder))}", style="bold")
     return line
 
 
@@ -127,6 +132,17 @@ def _arms(summary: Summary) -> Table:
         )
         table.add_row(*(Text(plain(part)) for part in parts))
     return table
+
+
+def _quality(summary: Summary, manifest: Manifest) -> Iterator[RenderableType]:
+    if said := list(sentences(summary)):
+        table = Table.grid(padding=(0, 1))
+        for sentence in said:
+            table.add_row("-", Text(plain(sentence)))
+        body: list[RenderableType] = [table]
+        if sheet := distances(summary, manifest):
+            body += [Text(""), _sheet(sheet)]
+        yield _section("What the bits cost in answers", "", *body)
 
 
 def _service_level(summary: Summary, manifest: Manifest) -> Iterator[RenderableType]:

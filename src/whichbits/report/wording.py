@@ -125,15 +125,18 @@ def claim(recommendation: Recommendation) -> str:
 
 
 def interruption(summary: Summary) -> str:
-    """Return how far an interrupted run came."""
+    """Return how far an interrupted run came; one without cells asked for quality only."""
+    if not summary.cells:
+        return "not every arm was asked"
     states = Counter(cell.state for cell in summary.cells)
     parts = [f"{states[state]} {words}" for state, words in STATES.items() if states[state]]
     return f"{states['done']} of {len(summary.cells)} cells finished{''.join(f', {part}' for part in parts)}"
 
 
-def resume_command(folder: str) -> str:
-    """Return the command that goes on with an interrupted run."""
-    return f"whichbits run --resume {shlex.quote(folder)}"
+def resume_command(summary: Summary, folder: str | None = None) -> str:
+    """Return the command that goes on with an interrupted run; ``folder`` is the run's, as the user wrote it."""
+    verb = "run --resume" if summary.cells else "quality"
+    return f"whichbits {verb} {shlex.quote(folder or summary.run)}"
 
 
 def grounds(finding: Finding) -> tuple[str, ...]:

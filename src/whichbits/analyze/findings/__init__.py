@@ -28,6 +28,14 @@ from whichbits.analyze.findings.phases import (
     ttft_of_hits,
     two_kinds_of_steps,
 )
+from whichbits.analyze.findings.quality import (
+    answers_broken,
+    answers_differ,
+    answers_drift,
+    answers_same,
+    quality_not_told,
+    reference_quantised,
+)
 from whichbits.analyze.findings.room import prefix_working_set, worst_case_concurrency
 from whichbits.analyze.findings.search import bought, drifted
 from whichbits.analyze.findings.settings import activation_types_differ, eager, settings_differ, starts_apart
@@ -70,6 +78,7 @@ CHECKS: tuple[Check, ...] = (
     load_not_reached,
     bursts,
     # Is an arm what people take it for?
+    answers_broken,
     claims_not_proven,
     idle_activation_quantization,
     legacy_kernel,
@@ -86,6 +95,11 @@ CHECKS: tuple[Check, ...] = (
     service_levels,
     bought,
     kernel_times,
+    answers_differ,
+    answers_same,
+    answers_drift,
+    reference_quantised,
+    quality_not_told,
     # Why: what sets the pace first, then what a step is made of.
     outside_engine,
     rate_not_reached,

@@ -7,6 +7,7 @@ from itertools import groupby
 
 from whichbits.analyze.books import Difference
 from whichbits.analyze.kernels.profile import Profile
+from whichbits.analyze.quality.measures import Quality
 from whichbits.analyze.summary import ArmSummary, CellSummary, Crossover, Finding, SloCapacity
 from whichbits.record.schema import Manifest
 from whichbits.study.model import load_name
@@ -25,6 +26,7 @@ class Observed:
     arms: Mapping[str, ArmSummary] = field(default_factory=dict)
     profiles: Sequence[Profile] = ()
     slo_capacities: Sequence[SloCapacity] = ()
+    quality: Quality | None = None
 
     @property
     def done(self) -> list[CellSummary]:

@@ -11,6 +11,7 @@ from whichbits.report.sheets.gpu import gpu_state
 from whichbits.report.sheets.itl import itl_kinds
 from whichbits.report.sheets.kernels import kernel_times
 from whichbits.report.sheets.latency import latency_split
+from whichbits.report.sheets.quality import SHEETS as QUALITY
 from whichbits.report.sheets.replicas import replicas
 from whichbits.report.sheets.roofline import rooflines, step_split
 from whichbits.report.sheets.sheet import Sheet
@@ -19,7 +20,7 @@ from whichbits.report.sheets.start import cold_starts
 from whichbits.report.sheets.state import engine_state
 from whichbits.report.sheets.tails import tail_ladder
 
-__all__ = ["CAUSES", "COMPARISONS", "Sheet", "at_a_glance", "causes", "comparisons"]
+__all__ = ["CAUSES", "COMPARISONS", "QUALITY", "Sheet", "at_a_glance", "causes", "comparisons", "quality"]
 
 Make = Callable[[Summary, Manifest], Sheet | None]
 
@@ -50,6 +51,11 @@ def comparisons(summary: Summary, manifest: Manifest) -> tuple[Sheet, ...]:
 def causes(summary: Summary, manifest: Manifest) -> tuple[Sheet, ...]:
     """Return the tables of ``CAUSES`` for which anything is known."""
     return _known(CAUSES, summary, manifest)
+
+
+def quality(summary: Summary, manifest: Manifest) -> tuple[Sheet, ...]:
+    """Return the tables of what bits cost in answers; none if the study did not ask."""
+    return _known(QUALITY, summary, manifest)
 
 
 def _known(makes: tuple[Make, ...], summary: Summary, manifest: Manifest) -> tuple[Sheet, ...]:
