@@ -10,6 +10,7 @@ from typing import Literal
 from whichbits.drive.crew.clock import agreement
 from whichbits.drive.crew.crew import Crew
 from whichbits.drive.crew.hand import Hand
+from whichbits.drive.crew.hire import Hired
 from whichbits.drive.crew.leading import Leading, Progress
 from whichbits.drive.crew.orders import Order
 from whichbits.drive.crew.packed import PackedPlan
@@ -131,8 +132,13 @@ async def capture_cell(  # noqa: PLR0913 - as above
             for hand in hands:
                 if hand.lost is not None:
                     sending.part_with(hand.worker)
-    notes = [*split_notes(load, count, route), *machine_notes([worker.machine for worker in workers])]
-    return _captured(hands, _planned_rate(planned), tuple(notes))
+    notes = (*split_notes(load, count, route), *_worker_notes(workers))
+    return _captured(hands, _planned_rate(planned), notes)
+
+
+def _worker_notes(workers: Sequence[Hired]) -> list[str]:
+    own = [note for worker in workers for note in worker.notes]
+    return machine_notes([worker.machine for worker in workers]) + own
 
 
 def _captured(hands: Sequence[Hand], requested_rate: float | None, notes: tuple[str, ...]) -> CellCapture:

@@ -139,6 +139,14 @@ async def test_a_disk_that_is_full_is_one_error(tmp_path: Path) -> None:
     assert getattr(failed.value, "code", None) == "client_worker_lost"
 
 
+async def test_what_handicaps_a_worker_is_noted_with_the_cell() -> None:
+    with Crew(1, lambda number: replace(in_a_thread(number), notes=("worker 0 is slow",))) as crew:
+        async with serving(stream()) as fake:
+            capture = await drive_cell([fake.target], plan(1), Load(concurrency=1), LIMITS, 0, crew=crew)
+
+    assert capture.notes == ("worker 0 is slow",)
+
+
 async def test_one_machine_has_one_clock() -> None:
     with Crew(2, in_a_thread) as crew:
         async with serving(stream()) as fake:

@@ -21,7 +21,7 @@ class Hired:
     """A worker and the channel to it.
 
     ``dismiss`` ends it, whatever it does; ``fate`` says how it ended, or None while it lives. ``machine`` names
-    another machine than the lead's, whose clock and disk are not ours; None is this one.
+    another machine than the lead's, whose clock and disk are not ours; None is this one. ``notes`` are for each cell.
     """
 
     name: str
@@ -30,6 +30,7 @@ class Hired:
     fate: Callable[[], str | None]
     machine: str | None = None
     pid: int | None = None
+    notes: tuple[str, ...] = ()
 
 
 Hire = Callable[[int], Hired]

@@ -45,23 +45,33 @@ class _Arrival:
     node: str
     address: str
     version: str
+    niceness: int
 
 
 class RayWorker:
     """The actor."""
 
-    def work(self, address: tuple[str, int], key: bytes) -> None:
-        """Call the lead, and serve it until it hangs up."""
+    def work(self, address: tuple[str, int], key: bytes, niceness: int) -> None:
+        """Call the lead, and serve it until it hangs up, with the lead's niceness if the system lets us."""
         import ray
 
+        with suppress(PermissionError):
+            os.setpriority(os.PRIO_PROCESS, 0, niceness)
         with socket.create_connection(address, _CALL_SECONDS) as calling:
             calling.settimeout(None)
             channel = _channel(calling)
         with channel:
             answer_challenge(channel, key)
             deliver_challenge(channel, key)
-            node = ray.get_runtime_context().get_node_id()
-            channel.send(_Arrival(os.getpid(), node, ray.util.get_node_ip_address(), version("whichbits")))
+            channel.send(
+                _Arrival(
+                    os.getpid(),
+                    ray.get_runtime_context().get_node_id(),
+                    ray.util.get_node_ip_address(),
+                    version("whichbits"),
+                    _niceness(),
+                )
+            )
             serve(channel)
 
 
@@ -76,7 +86,7 @@ def in_an_actor(number: int, site: Site) -> Hired:
     name, key = f"worker {number}", secrets.token_bytes(32)
     with socket.create_server((site.address, 0)) as door:
         actor = ray.remote(RayWorker).options(num_cpus=1, max_restarts=0, scheduling_strategy="SPREAD").remote()
-        work = actor.work.remote(door.getsockname(), key)
+        work = actor.work.remote(door.getsockname(), key, _niceness())
         try:
             channel, arrival = _await_call(door, key, work, name)
         except BaseException:
@@ -86,6 +96,7 @@ def in_an_actor(number: int, site: Site) -> Hired:
         ray.kill(actor)
         raise _did_not_come(name, f"{arrival.address} has whichbits {arrival.version}, not {version('whichbits')}")
     is_here = arrival.node == site.node
+    known_as = name if is_here else f"{name} on {arrival.address}"
 
     def dismiss() -> None:
         channel.close()
@@ -93,13 +104,25 @@ def in_an_actor(number: int, site: Site) -> Hired:
         ray.kill(actor)
 
     return Hired(
-        name if is_here else f"{name} on {arrival.address}",
+        known_as,
         channel,
         dismiss,
         lambda: _fate(work),
         machine=None if is_here else f"{arrival.address} ({arrival.node[:6]})",
         pid=arrival.pid,
+        notes=_handicaps(known_as, arrival),
     )
+
+
+def _niceness() -> int:
+    return os.getpriority(os.PRIO_PROCESS, 0)
+
+
+def _handicaps(name: str, arrival: _Arrival) -> tuple[str, ...]:
+    """Return what makes the worker later than a process of ours would be: Ray starts all of its own at niceness 15."""
+    if arrival.niceness <= _niceness():
+        return ()
+    return (f"{name} runs at niceness {arrival.niceness}: set RAY_worker_niceness=0 where Ray is started",)
 
 
 def _await_call(door: socket.socket, key: bytes, work: Any, name: str) -> tuple[Connection, _Arrival]:
