@@ -153,6 +153,9 @@ class ArmRecord:
     replicas: tuple[ReplicaRecord, ...]
     warm_up_tpot_ms: tuple[float, ...] = ()
     """Median TPOT of each warm-up round of the last visit: kept, not dropped."""
+    warm_up_stable: bool | None = None
+    """False if warming gave up before two rounds agreed; None, as below, in runs of before these were kept."""
+    warm_up_s: float | None = None
 
 
 @dataclass(frozen=True)
