@@ -66,6 +66,10 @@ class ClientHealth:
     requested_rate: float | None = None
     """Planned arrivals a second, of an open loop; ``achieved_rate`` sends a second."""
     achieved_rate: float | None = None
+    clock_error_ms: float | None = None
+    """Where workers were on several machines: how far the worst known clock may be off; None on one machine."""
+    clock_drift_ms: float | None = None
+    """The most that a machine's clock moved against the lead's during the cell; stamps are shifted as at its begin."""
 
 
 @dataclass(frozen=True)
