@@ -173,7 +173,7 @@ async def _told_by_the_log(running: RunningArm) -> AsyncIterator[None]:
 async def _warm(stage: Stage, running: RunningArm) -> RunningArm:
     """Warm the arm; return it as its answers showed it."""
     stage.listen(WarmingUp(running.record.arm))
-    warmth = await unless(stage.stop, warm_up(stage.study, running, stage.crew))
+    warmth = await unless(stage.stop, warm_up(stage.study, running, stage.crew, stage.cells_ended))
     stage.writer.arm(_as_warmed(running.record, warmth))
     return replace(running, tells_usage=warmth.tells_usage)
 

@@ -2,12 +2,15 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, PositiveInt, StringConstraints
+from pydantic import Field, StringConstraints
 
 from whichbits.study.search import EITHER, Value, Word
 from whichbits.study.strict import Strict
 
-Workers = Annotated[Annotated[PositiveInt, Value] | Annotated[Literal["auto"], Word], EITHER]
+MOST_WORKERS = 1024
+"""More processes than any one machine has cores for: a slip of the finger, not a wish."""
+
+Workers = Annotated[Annotated[int, Field(ge=1, le=MOST_WORKERS), Value] | Annotated[Literal["auto"], Word], EITHER]
 
 RayAddress = Annotated[str, StringConstraints(pattern=r"^(auto|[^\s:/]+:[0-9]+)$")]
 

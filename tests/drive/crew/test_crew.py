@@ -284,6 +284,24 @@ async def test_a_worker_that_hangs_does_not_keep_the_user_who_stops(monkeypatch:
     assert not psutil.pid_exists(hung)
 
 
+async def test_a_worker_that_hangs_is_lost_when_it_has_been_silent_long_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whichbits.drive.crew.leading.SILENT_SECONDS", 1.0)
+    monkeypatch.setattr("whichbits.drive.crew.hire._LEAVE_SECONDS", 0.1)
+    with Crew(2) as crew:
+        async with serving(silence) as fake:
+            driving = asyncio.ensure_future(
+                capture_cell([fake.target], plan(2), Load(concurrency=2), LIMITS, 0, crew=crew)
+            )
+            await eventually(lambda: len(fake.received) == 2)
+            hung = crew.hired[1].pid
+            assert hung is not None
+            os.kill(hung, signal.SIGSTOP)
+            capture = await asyncio.wait_for(driving, 20)
+
+    assert capture.failure is not None
+    assert "worker 1 has said nothing for 1 s" in capture.failure.what
+
+
 async def test_a_worker_without_memory_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def no_memory(_part: CellPart, lead: Lead) -> PartReport:
         lead.start()

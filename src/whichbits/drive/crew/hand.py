@@ -1,5 +1,6 @@
 """One worker in one cell, as the lead sees it: what it is told, what it said, and how its part ended."""
 
+import time
 from contextlib import suppress
 from dataclasses import replace
 from io import BufferedWriter
@@ -30,6 +31,7 @@ class Hand:
         self.done: Done | None = None
         self.refused: Refused | None = None
         self.lost: str | None = None
+        self.heard_ns = time.monotonic_ns()
 
     @property
     def is_over(self) -> bool:
@@ -71,6 +73,7 @@ class Hand:
 
     def hear(self) -> None:
         """Take the message that has arrived."""
+        self.heard_ns = time.monotonic_ns()
         try:
             message = self.worker.channel.recv()
         except GONE:

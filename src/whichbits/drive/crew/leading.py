@@ -21,6 +21,9 @@ ROUND_TRIPS_AHEAD = 10
 END_SECONDS = 10.0
 """How long a worker may take to end in order when nobody wants its part any more."""
 
+SILENT_SECONDS = 60.0
+"""A worker that sends says how far it is ten times a second; one that is silent for so long hangs, or was stopped."""
+
 PROGRESS_SECONDS = 0.1
 _NS = 1_000_000_000
 
@@ -81,14 +84,16 @@ class Leading:
                 await asyncio.wait({taking})
 
     async def _to_the_end(self, stop: asyncio.Event) -> None:
-        stopping = asyncio.ensure_future(self._stopped_by(stop))
+        watching = [asyncio.ensure_future(self._stopped_by(stop))]
         try:
             await self._until(lambda: self._all_warm() or self._any_failed() or self._is_overdue)
             self._start()
+            watching.append(asyncio.ensure_future(self._lose_the_silent()))
             await self._until(lambda: self._all_over() or self._any_failed() or self._is_overdue)
         finally:
-            stopping.cancel()
-            await asyncio.gather(stopping, return_exceptions=True)
+            for watch in watching:
+                watch.cancel()
+            await asyncio.gather(*watching, return_exceptions=True)
 
     def _start(self) -> None:
         ahead_s = START_AHEAD_SECONDS if len(self._hands) > 1 else LONE_START_AHEAD_SECONDS
@@ -122,6 +127,17 @@ class Leading:
         await asyncio.sleep(END_SECONDS)
         self._is_overdue = True  # a worker that hangs hears nothing, and would keep the user for ever
         self._news.set()
+
+    async def _lose_the_silent(self) -> None:
+        """Give up on workers that say nothing, from the start of the traffic on; warming may take its time."""
+        began_ns = time.monotonic_ns()
+        while True:
+            await asyncio.sleep(min(1.0, SILENT_SECONDS / 4))
+            longest_ago_ns = time.monotonic_ns() - round(SILENT_SECONDS * _NS)
+            for hand in self._hands:
+                if not hand.is_over and max(hand.heard_ns, began_ns) < longest_ago_ns:
+                    hand.lost = f"{hand.worker.name} has said nothing for {SILENT_SECONDS:g} s"
+                    self._news.set()
 
     def _hear(self, hand: Hand) -> None:
         hand.hear()
