@@ -88,8 +88,8 @@ def test_a_failed_request_has_no_tokens_and_breaks_no_gap(folder: Path) -> None:
 
 def test_gaps_pooled_are_the_itl_of_the_summary(folder: Path) -> None:
     run = whichbits.load_run(folder)
-    tokens = run.tokens()
-    found = duckdb.sql("SELECT cell, median(gap_ms) FROM tokens WHERE succeeded GROUP BY cell").fetchall()
+    tokens = duckdb.from_arrow(run.tokens().arrow())
+    found = tokens.query("tokens", "SELECT cell, median(gap_ms) FROM tokens WHERE succeeded GROUP BY cell").fetchall()
 
     assert dict(found) == pytest.approx({cell["cell"]: cell["itl_ms"]["p50"] for cell in run.summary["cells"]})
 

@@ -69,10 +69,7 @@ def _table(columns: Sequence[Column], rows: Sequence[Row]) -> pa.Table:
 def _value(row: Row, way: Sequence[str | int]) -> Any:
     found: Any = row
     for step in way:
-        if isinstance(step, int):
-            found = found[step]
-        else:
-            found = found.get(step)
+        found = found[step] if isinstance(step, int) else found.get(step)
         if found is None:
             return None
     return found
