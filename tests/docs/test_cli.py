@@ -21,8 +21,3 @@ def test_stale_sections_are_replaced_and_the_prose_around_them_stays() -> None:
     stale = f"before\n{BEGIN}\nold\n{END}\nafter\n"
 
     assert refreshed(stale) == f"before\n{BEGIN}\n\n{reference()}\n\n{END}\nafter\n"
-
-
-def test_the_number_of_verbs_is_told_right() -> None:
-    assert len(verbs()) == 15
-    assert "Fifteen verbs." in PAGE
