@@ -6,6 +6,8 @@ from pathlib import Path
 from tests.docs.pages import ROOT
 from tests.record.importers.make_bench import bench_record
 from tests.record.make_run import PowerLaw, SyntheticArm, make_run
+from whichbits.analyze.summarize import summarize, summary_json
+from whichbits.record.run import Run
 
 MINE = "2026-11-29T1404-mine"
 RUNS = {f"runs/{MINE}": 12.0, "runs/2026-11-30T0910-mine": 12.1, "before": 12.0, "after": 12.1, "a": 12.0}
@@ -13,7 +15,8 @@ RUNS |= {"baseline": 12.0, "results": 12.1}
 
 STUDY = """
 name: mine
-every_arm: {engine: mock, model: whichbits-mock}
+gpu: L4
+every_arm: {engine: mock, model: Qwen/Qwen2.5-7B-Instruct}
 arms: {fp16: {weight_format: fp16}, w4a16: {weight_format: w4a16}}
 traffic: {kind: random, input_tokens: 8, output_tokens: 4}
 loads: [1, 4]
@@ -39,9 +42,10 @@ def make_working_folder(folder: Path) -> Path:
         made = make_run(folder / "made" / name, arms, loads=(4, 32))
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         made.rename(folder / name)
-    for name in ("results.json", "bench.json", "a.json", "b.json"):
+    (folder / "b.json").write_bytes(summary_json(summarize(Run.load(folder / "after"))))
+    for name in ("results.json", "bench.json"):
         (folder / name).write_text(json.dumps(bench_record()))
     for name in ("fp16_results", "w4a16_results"):
         (folder / name).mkdir()
-        (folder / name / "c1.json").write_text(json.dumps(bench_record(max_concurrency=1)))
+        (folder / name / "c1.json").write_text(json.dumps(bench_record()))
     return folder
