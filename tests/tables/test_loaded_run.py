@@ -89,9 +89,12 @@ def test_a_failed_request_has_no_tokens_and_breaks_no_gap(folder: Path) -> None:
 def test_gaps_pooled_are_the_itl_of_the_summary(folder: Path) -> None:
     run = whichbits.load_run(folder)
     tokens = duckdb.from_arrow(run.tokens().arrow())
-    found = tokens.query("tokens", "SELECT cell, median(gap_ms) FROM tokens WHERE succeeded GROUP BY cell").fetchall()
+    found = tokens.query("tokens", "SELECT cell, median(gap_ms) FROM tokens WHERE succeeded GROUP BY cell")
 
-    assert dict(found) == pytest.approx({cell["cell"]: cell["itl_ms"]["p50"] for cell in run.summary["cells"]})
+    assert found is not None
+    assert dict(found.fetchall()) == pytest.approx(
+        {cell["cell"]: cell["itl_ms"]["p50"] for cell in run.summary["cells"]}
+    )
 
 
 def test_every_library_gets_the_same_requests(folder: Path) -> None:
@@ -101,8 +104,9 @@ def test_every_library_gets_the_same_requests(folder: Path) -> None:
     assert len(requests) == len(arms) == 60
     assert requests.polars()["arm"].cast(pl.String).to_list() == arms
     assert requests.pandas()["arm"].tolist() == arms
-    assert pl.DataFrame(requests).height == pa.table(requests).num_rows == 60  # type: ignore[arg-type]
-    assert duckdb.sql("SELECT count(*) FROM requests").fetchall() == [(60,)]
+    assert pl.DataFrame(requests).height == pa.table(requests).num_rows == 60
+    assert (found := duckdb.sql("SELECT count(*) FROM requests")) is not None
+    assert found.fetchall() == [(60,)]
 
 
 def test_scrapes_are_chosen_by_phase(folder: Path) -> None:

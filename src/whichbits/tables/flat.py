@@ -10,7 +10,7 @@ import pyarrow as pa
 from whichbits.analyze.load_curves import METRICS
 from whichbits.analyze.summary import ArmSummary, CellSummary, Distribution
 
-_TYPES = {int: pa.int64(), float: pa.float64(), str: pa.string(), bool: pa.bool_()}
+_TYPES: dict[Any, pa.DataType] = {int: pa.int64(), float: pa.float64(), str: pa.string(), bool: pa.bool_()}
 _STATISTICS = ("n", "mean", "p50", "p90", "p99")
 
 Row = Mapping[str, Any]
@@ -43,8 +43,8 @@ def _columns(kind: type[Any]) -> Iterator[Column]:
             yield field.name, _TYPES[plain], (field.name,)
         elif is_dataclass(plain) and plain is Distribution:
             for statistic in _STATISTICS:
-                kind_of = pa.int64() if statistic == "n" else pa.float64()
-                yield f"{field.name}_{statistic}", kind_of, (field.name, statistic)
+                numbers = _TYPES[int if statistic == "n" else float]
+                yield f"{field.name}_{statistic}", numbers, (field.name, statistic)
 
 
 def _plain(hint: Any) -> Any:

@@ -19,16 +19,14 @@ from whichbits.tables.tokens import token_table
 
 SUMMARY = "summary.json"
 
-_SCRAPES = pa.schema(
-    [
-        pa.field("arm", pa.string(), nullable=False),
-        pa.field("replica", pa.string(), nullable=False),
-        pa.field("cell", pa.int32()),
-        pa.field("phase", pa.string(), nullable=False),
-        pa.field("time_ns", pa.int64(), nullable=False),
-        pa.field("text", pa.string(), nullable=False),
-    ]
-)
+_SCRAPE: "list[pa.Field[Any]]" = [
+    pa.field("arm", pa.string(), nullable=False),
+    pa.field("replica", pa.string(), nullable=False),
+    pa.field("cell", pa.int32()),
+    pa.field("phase", pa.string(), nullable=False),
+    pa.field("time_ns", pa.int64(), nullable=False),
+    pa.field("text", pa.string(), nullable=False),
+]
 
 
 @dataclass(frozen=True)
@@ -81,8 +79,8 @@ class LoadedRun:
     def scrapes(self, *phases: Phase) -> Table:
         """Return the raw /metrics texts of ``phases``, or all: those ``during`` cells may be hundreds of MB."""
         found = self.run.each_scrape(*phases)
-        rows = [{name: getattr(scrape, name) for name in _SCRAPES.names} for scrape in found]
-        return Table(pa.Table.from_pylist(rows, schema=_SCRAPES))
+        rows = [{field.name: getattr(scrape, field.name) for field in _SCRAPE} for scrape in found]
+        return Table(pa.Table.from_pylist(rows, schema=pa.schema(_SCRAPE)))
 
     def _kept(self) -> dict[str, Any] | None:
         """Return summary.json, unless the run went on since it was written, or it cannot be read."""

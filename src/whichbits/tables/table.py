@@ -52,7 +52,8 @@ class Table:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Hand the rows to another library without a copy."""
-        return self.rows.__arrow_c_stream__(requested_schema)
+        stream: object = self.rows.__arrow_c_stream__(requested_schema)  # type: ignore[no-untyped-call]
+        return stream
 
 
 def _library(name: str) -> Any:

@@ -44,6 +44,8 @@ def _position(first: "np.ndarray[Any, np.dtype[np.bool_]]") -> "np.ndarray[Any, 
     return places - np.maximum.accumulate(np.where(first, places, 0))
 
 
-def _gaps(times: "pa.ChunkedArray[Any]", first: "np.ndarray[Any, np.dtype[np.bool_]]") -> "pa.Array[Any]":
+def _gaps(
+    times: "pa.Array[Any] | pa.ChunkedArray[Any]", first: "np.ndarray[Any, np.dtype[np.bool_]]"
+) -> "pa.Array[Any]":
     arrived = np.asarray(times, dtype=np.int64)
     return pa.array(np.diff(arrived, prepend=arrived[:1]) / _MS, mask=first)

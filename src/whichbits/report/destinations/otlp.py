@@ -38,7 +38,7 @@ def _send_spans(outgoing: Outgoing, endpoint: str) -> int:
         if exporter.export(batch) is not SpanExportResult.SUCCESS:
             raise refused(f"{endpoint}/v1/traces", f"{sent} spans had arrived")
         sent += len(batch)
-    exporter.shutdown()
+    exporter.shutdown()  # type: ignore[no-untyped-call]
     return sent
 
 

@@ -30,7 +30,7 @@ def resource(outgoing: Outgoing) -> Resource:
 def cell_attributes(outgoing: Outgoing, cell: Cell) -> dict[str, str | int | float]:
     """Return what names a cell: its arm, weight format, model, load and repeat."""
     arm = outgoing.summary.arms.get(cell.arm)
-    told = {
+    told: dict[str, str | int | float | None] = {
         "whichbits.cell": cell.cell,
         "whichbits.arm": cell.arm,
         "whichbits.weight_format": None if arm is None else arm.weight_format,
