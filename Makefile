@@ -32,8 +32,8 @@ chromium:  ## install Chromium for the tests of pages, where apt is there and le
 	|| { echo "chromium is not here and cannot be installed: name a browser as WHICHBITS_CHROMIUM" && false; }
 
 docs: .venv/docs.stamp  ## build the documentation's site into build/site; a broken link fails
-	.venv/docs/bin/python docs/pages.py build/pages
-	.venv/docs/bin/zensical build --strict
+	$(BIN)/python docs/pages.py build/pages
+	$(BIN)/zensical build --strict
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .
@@ -65,10 +65,8 @@ schema: .venv/dev.stamp  ## write what docs/ has from the code anew: the study's
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[embedded,dev]'
 	@touch $@
 
-# Apart from what is tested, since the site needs none of it.
-.venv/docs.stamp: docs/requirements.txt | .venv/bin/python
-	$(PYTHON) -m venv .venv/docs
-	.venv/docs/bin/pip install --quiet --disable-pip-version-check -r docs/requirements.txt
+.venv/docs.stamp: pyproject.toml | .venv/bin/python
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[docs]'
 	@touch $@
 
 .venv-vllm/ready.stamp: tests/vllm/torch.txt tests/vllm/requirements.txt

@@ -1,5 +1,7 @@
 """The pytest plugin in a pytest of its own: what passes, what fails, and what it says."""
 
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -140,3 +142,9 @@ def test_the_plugin_loads_with_the_package() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
     assert project["entry-points"]["pytest11"] == {"whichbits": MODULE}
+
+
+def test_loading_the_plugin_loads_nothing_heavy() -> None:
+    heavy = "{'numpy', 'pyarrow', 'pydantic', 'whichbits.analyze'} & set(sys.modules)"
+    command = [sys.executable, "-c", f"import sys, {MODULE}; print({heavy})"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == "set()"
