@@ -12,6 +12,7 @@ PAGES = [*sorted(DOCS.glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md
 _FENCE = re.compile(r"^(?: *)```(?:sh|bash|console|yaml|)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 _INDENTED = re.compile(r"^ {4,}(?:- run: |run: |\$ )?(whichbits .*)$", re.MULTILINE)
 _LINE = re.compile(r"^\s*(?:- run: |run: |\$ |# +)?(whichbits .*)$", re.MULTILINE)
+_INLINE = re.compile(r"`(whichbits\s[^`]+)`")
 
 
 @dataclass(frozen=True)
@@ -41,3 +42,10 @@ def commands() -> Iterator[Command]:
         lines = [line for block in _FENCE.findall(text) for line in _LINE.findall(block)]
         for line in dict.fromkeys([*lines, *_INDENTED.findall(text)]):
             yield Command(path.name, line)
+
+
+def mentions() -> Iterator[tuple[str, str]]:
+    """Yield page and text of each command that stands within a sentence; placeholders may stand in it."""
+    for path in PAGES:
+        for text in _INLINE.findall(path.read_text(encoding="utf-8")):
+            yield path.name, " ".join(text.split())

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.commands import Command, commands
+from tests.docs.commands import Command, commands, mentions
 from tests.docs.pages import keys, page, section
 from tests.docs.working_folder import make_working_folder
 from whichbits.cli import app, exit_code
@@ -40,6 +40,24 @@ def test_the_parser_takes_it(command: Command) -> None:
     assert command.words[0] in verbs()
     assert callable(function)
     assert bound.arguments is not None
+
+
+def test_commands_within_sentences_have_verbs_and_flags_that_exist() -> None:
+    told = list(mentions())
+    unknown = [(name, text) for name, text in told if not _is_known(text.split()[1:])]
+
+    assert len(told) > 50
+    assert unknown == []
+
+
+def _is_known(words: list[str]) -> bool:
+    if words[0] in {"VERB", "--help", "--version"}:
+        return True
+    if words[0] not in verbs():
+        return False
+    known = {name for argument in app[words[0]].assemble_argument_collection() for name in argument.names} | {"--help"}
+    flags = {word.partition("=")[0].strip("[]") for word in words if word.lstrip("[").startswith("--")}
+    return flags - {"--"} <= known
 
 
 @pytest.fixture(scope="module")
