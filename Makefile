@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test test-vllm test-browser chromium kubectl docs lint types rooms format schema clean
+.PHONY: help demo test test-vllm test-browser test-ray chromium kubectl docs lint types rooms format schema clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -34,6 +34,9 @@ chromium:  ## install Chromium for the tests of pages, where apt is there and le
 docs: .venv/docs.stamp  ## build the documentation's site into build/site; a broken link fails
 	$(BIN)/python docs/pages.py build/pages
 	$(BIN)/zensical build --strict
+
+test-ray: .venv/ray.stamp  ## send from two machines of a Ray cluster on the loopback interface
+	$(BIN)/python -m pytest -m ray tests/ray --durations=5
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .
@@ -67,6 +70,10 @@ schema: .venv/dev.stamp  ## write what docs/ has from the code anew: the study's
 
 .venv/docs.stamp: pyproject.toml | .venv/bin/python
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $@
+
+.venv/ray.stamp: .venv/dev.stamp
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[embedded,dev,ray]'
 	@touch $@
 
 .venv-vllm/ready.stamp: tests/vllm/torch.txt tests/vllm/requirements.txt

@@ -14,6 +14,7 @@ from statistics import median
 
 import numpy as np
 
+from whichbits.drive.crew.clock import ClockAgreement
 from whichbits.drive.crew.tally import Tally
 from whichbits.drive.part import PartReport
 from whichbits.record.schema import ClientHealth, ClientVerdict
@@ -54,13 +55,15 @@ _MS = 1_000_000
 class Observations:
     """What the check is made from: what each worker saw, and the counts of the whole cell.
 
-    ``requested_rate`` is of the plan's own arrivals, per second; None in a closed loop.
+    ``requested_rate`` is of the plan's own arrivals, per second; None in a closed loop. ``clocks`` are those of workers
+    on other machines.
     """
 
     open_loop: bool
     parts: Sequence[PartReport]
     tally: Tally
     requested_rate: float | None = None
+    clocks: ClockAgreement | None = None
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,7 @@ def check(seen: Observations) -> ClientHealth:
         *_gap_notes(measures, client_is_late=bool(limits)),
         *_connect_notes(measures),
         *_rate_notes(measures, seen.requested_rate),
+        *_clock_notes(measures, seen),
     ]
     verdicts: set[ClientVerdict] = {verdict for verdict, _ in limits}
     worst: ClientVerdict = "client_ok"
@@ -108,6 +112,8 @@ def check(seen: Observations) -> ClientHealth:
         kernel_stamps=measures.kernel_stamps if seen.parts else None,
         requested_rate=seen.requested_rate,
         achieved_rate=measures.achieved_rate,
+        clock_error_ms=seen.clocks.error_ns / _MS if seen.clocks else None,
+        clock_drift_ms=seen.clocks.drift_ns / _MS if seen.clocks and seen.clocks.drift_ns is not None else None,
     )
 
 
@@ -212,6 +218,22 @@ def _rate_notes(measures: _Measures, requested: float | None) -> list[str]:
     if requested is None or achieved is None or achieved >= ACHIEVED_SHARE * requested:
         return []
     return [f"{achieved:.3g} requests/s left where {requested:.3g} were planned: a cap or the client held them back"]
+
+
+def _clock_notes(measures: _Measures, seen: Observations) -> list[str]:
+    """Clocks of machines blur who was in flight with whom; a request's latencies are of one machine's clock each."""
+    if seen.clocks is None:
+        return []
+    apart_ms = (seen.clocks.error_ns + (seen.clocks.drift_ns or 0)) / _MS
+    rate = seen.requested_rate
+    what, blurred_ms = ("gap between arrivals", 1e3 / rate) if rate else ("mean request", measures.e2e_ms)
+    if blurred_ms is None or apart_ms <= SUSPECT_LAG_SHARE * blurred_ms:
+        return []
+    note = (
+        f"the machines' clocks agree within {apart_ms:.2g} ms, {_share(apart_ms, blurred_ms):.0%} of the {what} "
+        f"({blurred_ms:.3g} ms): the order of sends and the number in flight are blurred, latencies are not"
+    )
+    return [note]
 
 
 def _verdict(value: float, suspect: float, limited: float) -> ClientVerdict:

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from whichbits.analyze.findings.observed import Observed, evidence, place
 from whichbits.analyze.summary import Finding
-from whichbits.record.schema import ArmRecord, Cell, Manifest
+from whichbits.record.schema import ArmRecord, Cell, ClientHealth, Manifest
 
 QUIET_CORES = 0.1
 """Cores; an idle system's own daemons stay well below, and a tenth of a core already shifts the median of an arm that
@@ -23,12 +23,17 @@ def client_limits(observed: Observed) -> Iterator[Finding]:
         cell = next(cell for cell in observed.cells if cell.cell == recorded.cell)
         limited = recorded.client.verdict == "client_limited"
         text = (
-            f"{place(cell)}: the client was the limit, so the cell is left out of comparisons."
+            f"{place(cell)}: the client was the limit, so the cell is left out of comparisons{_why(recorded.client)}."
             if limited
-            else f"{place(cell)}: the client may have been the limit."
+            else f"{place(cell)}: the client may have been the limit{_why(recorded.client)}."
         )
         code = "client_limited" if limited else "client_suspect"
         yield Finding("observed", code, text, (*evidence([cell]), *recorded.client.reasons))
+
+
+def _why(client: ClientHealth) -> str:
+    """Return the first reason without the bounds that it was held against; all of them are evidence."""
+    return f" ({client.reasons[0].split(';')[0]})" if client.reasons else ""
 
 
 def busy_machine(observed: Observed) -> Iterator[Finding]:

@@ -35,7 +35,7 @@ def rate_not_reached(observed: Observed) -> Iterator[Finding]:
             f"as the cell lasts; with one, the loop is closed by the cap and the rate means nothing. Tools that time "
             f"from the send leave the wait before it out of TTFT."
         )
-        lines = each(behind, lambda cell: f"{number(cell.requests_per_s or 0)} of {cell.request_rate:g} requests/s")
+        lines = each(behind, _served_words)
         settled = "rates that each arm can serve, with TTFT from the scheduled time"
         yield Finding("observed", "rate_not_reached", text, lines, settled)
 
@@ -106,10 +106,32 @@ def _batches(observed: Observed) -> str:
 
 
 def is_behind(cell: CellSummary) -> bool:
-    """Return whether requests came faster than they were served."""
-    # A cell also lasts until its last answer: short ones lose a tenth to that alone.
+    """Return whether requests came faster than they were served: within the steady window where there is one."""
+    rates = cell.arrival_rates
+    if cell.steady is not None and cell.steady.reason == "in_flight_grows":
+        return True
+    if rates is not None and rates.steady_served is not None:
+        return rates.steady_served < SERVED_SHARE * _due(rates.asked, rates.steady_planned)
+    # Such a cell also lasts until its last answer: short ones lose a tenth to that alone.
     served = cell.requests_per_s
-    return cell.request_rate is not None and served is not None and served < SERVED_SHARE * cell.request_rate
+    if cell.request_rate is None or served is None:
+        return False
+    return served < SERVED_SHARE * _due(cell.request_rate, None if rates is None else rates.planned)
+
+
+def _due(asked: float, planned: float | None) -> float:
+    """Return the lower rate: fewer may be planned by chance, or because a ramp reaches the load's rate at its end."""
+    return asked if planned is None else min(asked, planned)
+
+
+def _served_words(cell: CellSummary) -> str:
+    rates = cell.arrival_rates
+    if rates is None or rates.steady_served is None:
+        planned = "" if rates is None or rates.planned is None else f", {number(rates.planned)} planned"
+        return f"{number(cell.requests_per_s or 0)} of {cell.request_rate:g} requests/s{planned}"
+    planned = "" if rates.steady_planned is None else f", {number(rates.steady_planned)} planned"
+    within = f"within the steady window {number(rates.steady_sent or 0)} sent{planned}"
+    return f"{number(rates.steady_served)} of {rates.asked:g} requests/s ({within})"
 
 
 def _waits(cell: CellSummary) -> bool:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from whichbits.analyze.findings.observed import Observed, each, number, places
+from whichbits.analyze.findings.observed import Observed, each, listed, number, places
 from whichbits.analyze.load_curves import load_unit
-from whichbits.analyze.summary import CellSummary, Finding
+from whichbits.analyze.summary import CellSummary, Finding, WarmUp
 
 FEW_WAVES = 4.0
 DRAINED = 0.1
@@ -25,6 +25,32 @@ def drain_dominated(observed: Observed) -> Iterator[Finding]:
         )
         settled = "cells of ten waves or more (`cell.per_stream: 10`), or throughput in the steady window"
         yield Finding("observed", "drain_dominated", text, each(drained, _waves_words), settled)
+
+
+def throughput_drifts(observed: Observed) -> Iterator[Finding]:
+    """Name cells whose throughput rose or fell for as long as they lasted."""
+    drifting = [cell for cell in observed.done if cell.steady is not None and cell.steady.reason == "throughput_drifts"]
+    if drifting:
+        text = (
+            f"Throughput never settles in {places(drifting)}: it rises or falls from one end of the load to the other, "
+            f"so that every average depends on how long the cell lasted. Contexts that grow, a cache that fills, an "
+            f"arm that is not warm or a GPU that slows down look like this."
+        )
+        lines = each(drifting, lambda cell: f"tokens/s change by {_drift(cell):+.0%}")
+        yield Finding("observed", "throughput_drifts", text, lines, "longer cells, and the GPU's clocks over them")
+
+
+def warm_up_gave_up(observed: Observed) -> Iterator[Finding]:
+    """Name arms that were measured although their pace had not settled."""
+    restless = [arm for arm in observed.arms.values() if arm.warm_up is not None and arm.warm_up.stable is False]
+    if restless:
+        text = (
+            f"Warm-up gave up on {listed([arm.arm for arm in restless])}: no two rounds agreed on the pace, so that "
+            f"the first cells may hold compilation, graph capture or a machine that was busy."
+        )
+        lines = tuple(f"{arm.arm}: {_rounds_words(arm.warm_up)}" for arm in restless if arm.warm_up is not None)
+        settled = "more requests of warm-up (`warm_up.at_most_requests`)"
+        yield Finding("observed", "warm_up_gave_up", text, lines, settled)
 
 
 def median_based_batch(observed: Observed) -> Iterator[Finding]:
@@ -79,6 +105,15 @@ def lengths_not_forced(observed: Observed) -> Iterator[Finding]:
         )
 
 
+def _drift(cell: CellSummary) -> float:
+    return 0.0 if cell.steady is None or cell.steady.drift is None else cell.steady.drift
+
+
+def _rounds_words(warm_up: WarmUp) -> str:
+    took = "" if warm_up.seconds is None else f", in {number(warm_up.seconds)} s"
+    return f"medians of {len(warm_up.rounds_ms)} rounds {', '.join(map(number, warm_up.rounds_ms))} ms{took}"
+
+
 def _waves(cell: CellSummary) -> float | None:
     return cell.requests / cell.concurrency if cell.concurrency and load_unit([cell]) == "concurrency" else None
 
@@ -95,6 +130,8 @@ def _is_drained(cell: CellSummary) -> bool:
 def _waves_words(cell: CellSummary) -> str:
     steady = cell.steady_output_tokens_per_s
     beside = "" if steady is None else f"; steady {number(steady)}"
+    if cell.drain is not None:
+        beside += f"; drain {number(cell.drain.seconds)} s, {cell.drain.share:.0%} of the cell"
     return (
         f"{cell.requests} requests / {cell.concurrency} streams = {_waves(cell) or 0:.1f} waves; "
         f"output {number(cell.output_tokens_per_s or 0)} tokens/s{beside}"
