@@ -46,7 +46,7 @@ def _insist_on_one(form: str | None, to: str | None) -> None:
     if (form is None) == (to is None):
         raise BadInput(
             "export_undecided",
-            f"{'neither' if form is None else 'both'} --format {'nor' if form is None else 'and'} --to",
+            "neither --format nor --to was given" if form is None else "--format and --to were both given",
             why="an export is either files in another tool's format or a message to a service",
             fix="give one: --format vllm-bench, or --to otlp --endpoint http://collector:4318",
         )
