@@ -1,0 +1,35 @@
+"""A text in English that knows what it is made of, so that it can be said in another language, too."""
+
+from collections.abc import Iterable, Mapping
+from typing import Self
+
+
+class Phrase(str):  # noqa: FURB189 - it is text wherever text is wanted: JSON, tables, comparisons
+    """A text with its template and fields; of a field that is a phrase itself, the same is known again."""
+
+    __slots__ = ("fields", "template")
+    template: str
+    fields: Mapping[str, object]
+
+    @classmethod
+    def of(cls, template: str, fields: Mapping[str, object]) -> Self:
+        """Return the text of a template and its fields, as ``str.format`` makes it."""
+        made = cls(template.format(**fields))
+        made.template = template
+        made.fields = fields
+        return made
+
+    def __add__(self, other: str) -> "Phrase":
+        """Return both, one after the other, and what both are made of."""
+        return joined("", (self, other))
+
+
+def phrase(template: str, /, **fields: object) -> Phrase:
+    """Return a text of the template; a catalogue of another language has the same template with the same fields."""
+    return Phrase.of(template, fields)
+
+
+def joined(separator: str, parts: Iterable[str]) -> Phrase:
+    """Return the parts with a separator between them, which has no words and is the same in every language."""
+    fields = {f"part_{place}": part for place, part in enumerate(parts)}
+    return Phrase.of(separator.join(f"{{{name}}}" for name in fields), fields)
