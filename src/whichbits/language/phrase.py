@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Self
 
 
-class Phrase(str):  # noqa: FURB189 - it is text wherever text is wanted: JSON, tables, comparisons
+class Phrase(str):
     """A text with its template and fields; of a field that is a phrase itself, the same is known again."""
 
     __slots__ = ("fields", "template")
@@ -23,6 +23,10 @@ class Phrase(str):  # noqa: FURB189 - it is text wherever text is wanted: JSON, 
         """Return both, one after the other, and what both are made of."""
         return joined("", (self, other))
 
+    def __radd__(self, other: str) -> "Phrase":
+        """Return the same, the other one first."""
+        return joined("", (other, self))
+
 
 def phrase(template: str, /, **fields: object) -> Phrase:
     """Return a text of the template; a catalogue of another language has the same template with the same fields."""
@@ -33,3 +37,9 @@ def joined(separator: str, parts: Iterable[str]) -> Phrase:
     """Return the parts with a separator between them, which has no words and is the same in every language."""
     fields = {f"part_{place}": part for place, part in enumerate(parts)}
     return Phrase.of(separator.join(f"{{{name}}}" for name in fields), fields)
+
+
+def listed(names: Iterable[str]) -> Phrase:
+    """Return ``a``, ``a and b`` or ``a, b and c``."""
+    *before, last = names
+    return phrase("{before} and {last}", before=joined(", ", before), last=last) if before else joined("", [last])

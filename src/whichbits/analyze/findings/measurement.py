@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from whichbits.analyze.findings.observed import Observed, each, number, places
 from whichbits.analyze.load_curves import load_unit
 from whichbits.analyze.summary import CellSummary, Finding
+from whichbits.language.phrase import joined, phrase
 
 FEW_WAVES = 4.0
 DRAINED = 0.1
@@ -18,12 +19,13 @@ def drain_dominated(observed: Observed) -> Iterator[Finding]:
     """Name cells whose throughput holds a long drain, since they have few requests for their concurrency."""
     drained = [cell for cell in observed.done if _is_drained(cell)]
     if drained:
-        text = (
-            f"Throughput holds a drain in {places(drained)}: there are so few requests for the concurrency that much "
-            f"of the cell passes with fewer in flight than it is named after. It depends on the longest answers and "
-            f"the order of sends as much as on the arm; so does a mean batch computed from it."
+        text = phrase(
+            "Throughput holds a drain in {places}: there are so few requests for the concurrency that much "
+            "of the cell passes with fewer in flight than it is named after. It depends on the longest "
+            "answers and the order of sends as much as on the arm; so does a mean batch computed from it.",
+            places=places(drained),
         )
-        settled = "cells of ten waves or more (`cell.per_stream: 10`), or throughput in the steady window"
+        settled = phrase("cells of ten waves or more (`cell.per_stream: 10`), or throughput in the steady window")
         yield Finding("observed", "drain_dominated", text, each(drained, _waves_words), settled)
 
 
@@ -31,12 +33,13 @@ def median_based_batch(observed: Observed) -> Iterator[Finding]:
     """Say where throughput x median TPOT is no mean batch, since TPOT is skewed."""
     skewed = [cell for cell in observed.done if _is_skewed(cell)]
     if skewed:
-        text = (
-            f"The mean batch is throughput x median TPOT, which is Little's law only where TPOT has one value. In "
-            f"{places(skewed)} it has not: the mean or the tail lies far from the median, so that a difference between "
-            f"arms in this figure may be one of skew, not of batch."
+        text = phrase(
+            "The mean batch is throughput x median TPOT, which is Little's law only where TPOT has one "
+            "value. In {places} it has not: the mean or the tail lies far from the median, so that a "
+            "difference between arms in this figure may be one of skew, not of batch.",
+            places=places(skewed),
         )
-        settled = "the engines' own number of running requests over the cell (`requests_running`)"
+        settled = phrase("the engines' own number of running requests over the cell (`requests_running`)")
         yield Finding("observed", "median_based_batch", text, each(skewed, _batch_words), settled)
 
 
@@ -44,11 +47,12 @@ def short_outputs(observed: Observed) -> Iterator[Finding]:
     """Name cells whose answers are too short for a TPOT."""
     short = [cell for cell in observed.done if _is_short(cell)]
     if short:
-        text = (
-            f"Answers are too short for TPOT in {places(short)}: it averages a handful of gaps, in which one step "
-            f"with a neighbour's prefill decides. It measures prefill there, not decoding."
+        text = phrase(
+            "Answers are too short for TPOT in {places}: it averages a handful of gaps, in which one step "
+            "with a neighbour's prefill decides. It measures prefill there, not decoding.",
+            places=places(short),
         )
-        settled = "the same prompts with answers of 64 tokens or more"
+        settled = phrase("the same prompts with answers of 64 tokens or more")
         yield Finding("observed", "short_outputs", text, each(short, _short_words), settled)
 
 
@@ -56,26 +60,34 @@ def peak_above_cap(observed: Observed) -> Iterator[Finding]:
     """Explain a peak concurrency above the cap, as other tools count it."""
     above = [cell for cell in observed.done if (cell.peak_concurrency or 0) > (cell.concurrency or 10**9)]
     if above and observed.manifest.source == "imported":
-        text = (
-            f"The peak concurrency is above the cap in {places(above)}: the other tool counts requests that touch the "
-            f"same second, not requests at once. Those that follow each other within a second count together, the "
-            f"more the shorter they are."
+        text = phrase(
+            "The peak concurrency is above the cap in {places}: the other tool counts requests that touch "
+            "the same second, not requests at once. Those that follow each other within a second count "
+            "together, the more the shorter they are.",
+            places=places(above),
         )
-        lines = each(above, lambda cell: f"peak {cell.peak_concurrency}, cap {cell.concurrency}")
-        yield Finding("observed", "peak_above_cap", text, lines, "an event sweep over send and finish times")
+        lines = each(
+            above,
+            lambda cell: phrase(
+                "peak {peak_concurrency}, cap {concurrency}",
+                peak_concurrency=cell.peak_concurrency,
+                concurrency=cell.concurrency,
+            ),
+        )
+        yield Finding("observed", "peak_above_cap", text, lines, phrase("an event sweep over send and finish times"))
 
 
 def lengths_not_forced(observed: Observed) -> Iterator[Finding]:
     """Say that answers ended as they liked, so that arms may have done different work."""
     form = observed.manifest.study.get("request")
     if isinstance(form, dict) and form.get("forced_length") is False and len(observed.arms) > 1:
-        text = (
-            "Answers were not forced to a length: each arm ends them where it likes, and arms of other bits give "
-            "other answers. Throughput, drain and E2E then differ by length as well as by speed."
+        text = phrase(
+            "Answers were not forced to a length: each arm ends them where it likes, and arms of other bits "
+            "give other answers. Throughput, drain and E2E then differ by length as well as by speed."
         )
-        lines = ("study: request.forced_length false",)
+        lines = (phrase("study: request.forced_length false"),)
         yield Finding(
-            "unresolved", "lengths_not_forced", text, lines, "the same run with `ignore_eos` and fixed lengths"
+            "unresolved", "lengths_not_forced", text, lines, phrase("the same run with `ignore_eos` and fixed lengths")
         )
 
 
@@ -94,10 +106,15 @@ def _is_drained(cell: CellSummary) -> bool:
 
 def _waves_words(cell: CellSummary) -> str:
     steady = cell.steady_output_tokens_per_s
-    beside = "" if steady is None else f"; steady {number(steady)}"
-    return (
-        f"{cell.requests} requests / {cell.concurrency} streams = {_waves(cell) or 0:.1f} waves; "
-        f"output {number(cell.output_tokens_per_s or 0)} tokens/s{beside}"
+    beside = "" if steady is None else phrase("; steady {steady}", steady=number(steady))
+    return phrase(
+        "{requests} requests / {concurrency} streams = {waves:.1f} waves; output {output_tokens_per_s} "
+        "tokens/s{beside}",
+        requests=cell.requests,
+        concurrency=cell.concurrency,
+        waves=_waves(cell) or 0,
+        output_tokens_per_s=number(cell.output_tokens_per_s or 0),
+        beside=beside,
     )
 
 
@@ -112,14 +129,19 @@ def _is_skewed(cell: CellSummary) -> bool:
 
 def _batch_words(cell: CellSummary) -> str:
     mean, tail, running = cell.tpot_ms.mean, cell.tpot_ms.p99, cell.requests_running
-    told = [f"by the median {number(cell.mean_batch or 0)}"]
+    told = [phrase("by the median {mean_batch}", mean_batch=number(cell.mean_batch or 0))]
     if mean is not None:
-        told.append(f"by the mean {number((cell.output_tokens_per_s or 0) * mean / 1e3)}")
+        told.append(
+            phrase(
+                "by the mean {output_tokens_per_s}",
+                output_tokens_per_s=number((cell.output_tokens_per_s or 0) * mean / 1000.0),
+            )
+        )
     elif tail is not None:
-        told.append(f"TPOT p99 / median {tail / (cell.tpot_ms.p50 or 1):.1f}, mean unknown")
+        told.append(phrase("TPOT p99 / median {tail:.1f}, mean unknown", tail=tail / (cell.tpot_ms.p50 or 1)))
     if running is not None:
-        told.append(f"running by the engines {number(running.mean)}")
-    return "; ".join(told)
+        told.append(phrase("running by the engines {mean}", mean=number(running.mean)))
+    return joined("; ", told)
 
 
 def _is_short(cell: CellSummary) -> bool:
@@ -131,4 +153,8 @@ def _is_short(cell: CellSummary) -> bool:
 
 def _short_words(cell: CellSummary) -> str:
     served = cell.requests - cell.failed
-    return f"{cell.output_tokens / served:.1f} output tokens a request; {cell.excluded_from_tpot} without TPOT"
+    return phrase(
+        "{output_tokens:.1f} output tokens a request; {excluded_from_tpot} without TPOT",
+        output_tokens=cell.output_tokens / served,
+        excluded_from_tpot=cell.excluded_from_tpot,
+    )
