@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from whichbits.conduct.beds import Beds
 from whichbits.conduct.cell import measure
-from whichbits.conduct.course import course
 from whichbits.conduct.estimate import StudyEstimate
 from whichbits.conduct.events import (
     ArmReady,
@@ -19,6 +18,7 @@ from whichbits.conduct.events import (
 from whichbits.conduct.order import Visit
 from whichbits.conduct.profile import profile_arm
 from whichbits.conduct.quality import ask_about_quality, is_wanted
+from whichbits.conduct.searching.course import course
 from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import Stopped, unless
 from whichbits.conduct.warm import warm_up

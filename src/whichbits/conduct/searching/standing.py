@@ -9,7 +9,7 @@ from whichbits.analyze.bands import Bands
 from whichbits.analyze.decision import decide
 from whichbits.analyze.load_curves import MARGIN, load_words
 from whichbits.analyze.slo import slo_bracket
-from whichbits.conduct.choice import Situation, question
+from whichbits.conduct.searching.choice import Situation, question
 
 Range = tuple[float, float]
 Known = str | tuple[Range, ...]

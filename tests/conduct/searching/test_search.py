@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whichbits.conduct.search import Met, Search, coarse_loads, next_step
+from whichbits.conduct.searching.search import Met, Search, coarse_loads, next_step
 
 Truth = Callable[[int], float]
 

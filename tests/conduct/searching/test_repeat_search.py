@@ -1,8 +1,8 @@
 """Fixed loads are repeated while that helps, and no longer."""
 
 from tests.conduct.simulated_search import World, decoding
-from whichbits.conduct.choice import ANSWERED, SWEEP, Choice, Wanted
-from whichbits.conduct.repeat_search import AS_LOADS_ALLOW, why_settled
+from whichbits.conduct.searching.choice import ANSWERED, SWEEP, Choice, Wanted
+from whichbits.conduct.searching.repeat_search import AS_LOADS_ALLOW, why_settled
 
 CROSSING = {"a": decoding(5, 0.5), "b": decoding(10, 0.25)}
 """They cross at 20, between 16 and 64."""

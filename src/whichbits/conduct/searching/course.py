@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from whichbits.conduct.load_search import LoadSearch
 from whichbits.conduct.order import Visit
-from whichbits.conduct.repeat_search import RepeatSearch
-from whichbits.conduct.sitting import Sitting
+from whichbits.conduct.searching.load_search import LoadSearch
+from whichbits.conduct.searching.repeat_search import RepeatSearch
+from whichbits.conduct.searching.sitting import Sitting
 from whichbits.conduct.stage import Stage
 from whichbits.study.search import AutoLoads
 

@@ -9,10 +9,10 @@ import numpy as np
 from whichbits.analyze.bands import Bands
 from whichbits.analyze.decision import decide
 from whichbits.analyze.load_curves import MARGIN
-from whichbits.conduct.choice import ANSWERED, BUDGET_SPENT, Situation
 from whichbits.conduct.order import Visit, cells_of_repeat
-from whichbits.conduct.search import LEAST
-from whichbits.conduct.sitting import Sitting
+from whichbits.conduct.searching.choice import ANSWERED, BUDGET_SPENT, Situation
+from whichbits.conduct.searching.search import LEAST
+from whichbits.conduct.searching.sitting import Sitting
 from whichbits.record.schema import Cell
 
 AS_LOADS_ALLOW = "more repeats of these loads would not narrow it"

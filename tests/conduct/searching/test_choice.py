@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from tests.conduct.simulated_search import World, decoding
-from whichbits.conduct.choice import ANSWERED, BUDGET_SPENT, NOTHING_TO_COMPARE, SWEEP, Wanted, choose
-from whichbits.conduct.standing import bought, standing
+from whichbits.conduct.searching.choice import ANSWERED, BUDGET_SPENT, NOTHING_TO_COMPARE, SWEEP, Wanted, choose
+from whichbits.conduct.searching.standing import bought, standing
 
 CROSSING = {"a": decoding(5, 0.5), "b": decoding(10, 0.25)}
 """5 + 0.5 x = 10 + 0.25 x at 20."""

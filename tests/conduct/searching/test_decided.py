@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.record.make_run import ended, manifest, record
-from whichbits.conduct.decided import Decided
-from whichbits.conduct.paces import Paces
+from whichbits.conduct.searching.decided import Decided
+from whichbits.conduct.searching.paces import Paces
 from whichbits.record.run import Run
 from whichbits.record.schema import Cell
 from whichbits.record.writer import RunWriter

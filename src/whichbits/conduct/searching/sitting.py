@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from whichbits.analyze.load_curves import load_unit
-from whichbits.conduct.choice import Situation, Wanted
-from whichbits.conduct.decided import Decided
 from whichbits.conduct.events import Decision
-from whichbits.conduct.measured import Measured
 from whichbits.conduct.order import Visit, sweep_of
-from whichbits.conduct.paces import Paces
+from whichbits.conduct.searching.choice import Situation, Wanted
+from whichbits.conduct.searching.decided import Decided
+from whichbits.conduct.searching.measured import Measured
+from whichbits.conduct.searching.paces import Paces
+from whichbits.conduct.searching.standing import Known, bought, standing
 from whichbits.conduct.stage import Stage
-from whichbits.conduct.standing import Known, bought, standing
 from whichbits.record.schema import Cell
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from whichbits.conduct.choice import BUDGET_SPENT, SWEEP, Choice, choose, refine
 from whichbits.conduct.order import Visit, turned
-from whichbits.conduct.sitting import Sitting
+from whichbits.conduct.searching.choice import BUDGET_SPENT, SWEEP, Choice, choose, refine
+from whichbits.conduct.searching.sitting import Sitting
 from whichbits.record.schema import Cell
 
 MOST_LOADS = 4

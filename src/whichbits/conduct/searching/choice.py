@@ -18,7 +18,7 @@ from whichbits.analyze.pairing import Compared, Resampled, same_load
 from whichbits.analyze.saturation import over_saturated_from
 from whichbits.analyze.slo import slo_bracket
 from whichbits.analyze.summary import CellSummary, Metric
-from whichbits.conduct.search import Economy, May, Reason, Step, after_sweep
+from whichbits.conduct.searching.search import Economy, May, Reason, Step, after_sweep
 
 AS_LOADS_ALLOW = "as loads allow"
 
