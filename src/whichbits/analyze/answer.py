@@ -19,7 +19,7 @@ _Name = Literal["low_load", "high_load_latency", "high_load_throughput"]
 _TPOT: tuple[Metric, ...] = ("tpot_ms.p99", "tpot_ms.p90", "tpot_ms.p50")
 _TTFT: tuple[Metric, ...] = ("ttft_ms.p99", "ttft_ms.p90", "ttft_ms.p50")
 HANDFUL = 4
-_UNITS = {"concurrency": phrase("concurrent requests"), "request_rate": "requests/s"}
+_UNITS = {"concurrency": phrase(" concurrent requests"), "request_rate": phrase(" requests/s")}
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ def _by_slo(capacities: Sequence[SloCapacity], unit: str) -> Regime:
         return Regime("high_load_latency", None, text, "slo_share")
     level = tuple(each.arm for each in capacities[1:] if _may_hold(each, best))
     held = phrase(
-        "{arm} holds the SLO for {share:.0%} of its requests up to {load} {unit}",
-        arm=best.arm,
+        "{title}holds the SLO for {share:.0%} of its requests up to {load}{unit}",
+        title=phrase("{arm} ", arm=best.arm),
         share=best.share,
         load=load_words(best.load),
         unit=unit,
@@ -144,14 +144,14 @@ def _ranked(compared: Compared, by: _Judge, values: Mapping[str, float]) -> Regi
     others = (arm for arm in values if arm != best)
     level = tuple(arm for arm in others if _level(compared.crossovers, (best, arm), by.metric, by.load))
     text = phrase(
-        "{best}: {name} {values} at {place}, {lead:.0%} ahead of {after}{level_words}",
-        best=best,
+        "{title}{name} {value} at {place}, {lead:.0%} ahead of {after}{level}",
+        title=phrase("{best}: ", best=best),
         name=METRICS[by.metric].name,
-        values=number(values[best]),
+        value=number(values[best]),
         place=_place(by.load, by.unit),
         lead=lead,
         after=after,
-        level_words=_level_words(level),
+        level=_level_words(level),
     )
     return Regime(by.name, best, text, by.metric, by.load, level, after, lead)
 

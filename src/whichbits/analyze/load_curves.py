@@ -10,7 +10,7 @@ import numpy as np
 
 from whichbits.analyze.meaning import meaning
 from whichbits.analyze.summary import CellSummary, Distribution, Metric
-from whichbits.language.phrase import phrase
+from whichbits.language.phrase import Phrase, phrase
 from whichbits.record.timelines import Floats
 
 MARGIN = 0.03
@@ -24,24 +24,24 @@ FAILED_SHARE = 0.01
 class Measured:
     """How a compared metric is called, and whether less of it is better."""
 
-    name: str
+    name: Phrase
     lower_is_better: bool
 
 
 METRICS: dict[Metric, Measured] = {
     "tpot_ms.p50": Measured(phrase("median TPOT"), lower_is_better=True),
     "tpot_ms.mean": Measured(phrase("mean TPOT"), lower_is_better=True),
-    "tpot_ms.p90": Measured("p90 TPOT", lower_is_better=True),
-    "tpot_ms.p99": Measured("p99 TPOT", lower_is_better=True),
+    "tpot_ms.p90": Measured(phrase("p90 TPOT"), lower_is_better=True),
+    "tpot_ms.p99": Measured(phrase("p99 TPOT"), lower_is_better=True),
     "itl_ms.p50": Measured(phrase("median ITL"), lower_is_better=True),
-    "itl_ms.p99": Measured("p99 ITL", lower_is_better=True),
+    "itl_ms.p99": Measured(phrase("p99 ITL"), lower_is_better=True),
     "ttft_ms.p50": Measured(phrase("median TTFT"), lower_is_better=True),
-    "ttft_ms.p90": Measured("p90 TTFT", lower_is_better=True),
-    "ttft_ms.p99": Measured("p99 TTFT", lower_is_better=True),
+    "ttft_ms.p90": Measured(phrase("p90 TTFT"), lower_is_better=True),
+    "ttft_ms.p99": Measured(phrase("p99 TTFT"), lower_is_better=True),
     "e2e_ms.p50": Measured(phrase("median E2E"), lower_is_better=True),
-    "e2e_ms.p99": Measured("p99 E2E", lower_is_better=True),
+    "e2e_ms.p99": Measured(phrase("p99 E2E"), lower_is_better=True),
     "output_tokens_per_s": Measured(phrase("output throughput"), lower_is_better=False),
-    "goodput_requests_per_s": Measured("goodput", lower_is_better=False),
+    "goodput_requests_per_s": Measured(phrase("goodput"), lower_is_better=False),
     "cost_per_million_tokens": Measured(phrase("cost per million output tokens"), lower_is_better=True),
 }
 

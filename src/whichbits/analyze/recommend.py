@@ -25,13 +25,13 @@ from whichbits.analyze.load_curves import (
     range_words,
 )
 from whichbits.analyze.summary import CellSummary, Crossover, Metric, Recommendation
-from whichbits.language.phrase import joined, phrase
+from whichbits.language.phrase import Phrase, joined, phrase
 from whichbits.record.timelines import Floats
 
 Range = tuple[str, float | None, float | None]
 Interval = tuple[float, float]
 
-_UNITS: dict[AxisUnit, str] = {"concurrency": phrase("concurrent requests"), "request_rate": "requests/s"}
+_UNITS: dict[AxisUnit, str] = {"concurrency": phrase(" concurrent requests"), "request_rate": phrase(" requests/s")}
 
 
 def recommendations(
@@ -63,9 +63,9 @@ def recommend(
         f"{loads[0]:g}" if loads.size == 1 else phrase("{loads:g} to {loads_2:g}", loads=loads[0], loads_2=loads[-1])
     )
     missing = phrase("; no usable cells of {list}", list=joined(", ", without)) if without else ""
-    named = [phrase("{each}{doubt}", each=each[0], doubt=_doubt(each, compared, mine)) for each in ranges]
-    text = _text(ranges, named, uncertain, _Scope(_UNITS[unit], measured, missing))
-    return Recommendation(metric, ranges, phrase("{name}: {text}", name=METRICS[metric].name, text=text), uncertain)
+    named = [phrase("{arm}{doubt}", arm=each[0], doubt=_doubt(each, compared, mine)) for each in ranges]
+    text = _text(METRICS[metric].name, ranges, named, uncertain, _Scope(_UNITS[unit], measured, missing))
+    return Recommendation(metric, ranges, text, uncertain)
 
 
 def _uncertain(before: Range, after: Range, crossovers: Sequence[Crossover]) -> Interval | None:
@@ -153,38 +153,49 @@ class _Scope(NamedTuple):
     missing: str
 
 
-def _text(ranges: Sequence[Range], named: Sequence[str], uncertain: Sequence[Interval | None], scope: _Scope) -> str:
-    at = phrase(
-        "(measured at {measured} {unit}{missing})", measured=scope.measured, unit=scope.unit, missing=scope.missing
-    )
-    if not ranges:
-        return phrase("no arm ahead by more than {MARGIN:.0%} {at}", MARGIN=MARGIN, at=at)
-    if len(ranges) == 1:
-        return (
-            phrase("{named} {at}", named=named[0], at=at)
-            if " to " not in scope.measured
-            else phrase("{named} throughout {at}", named=named[0], at=at)
+def _text(
+    metric: str,
+    ranges: Sequence[Range],
+    named: Sequence[str],
+    uncertain: Sequence[Interval | None],
+    scope: _Scope,
+) -> Phrase:
+    """Return the sentence; fields ``title``, ``scope`` and ``unit`` are for reports to leave out where they stand above.
+
+    A scope that names arms without usable cells is said of no other metric, so it has a name of its own.
+    """
+    title, claim = phrase("{metric}: ", metric=metric), _claim(ranges, named, uncertain, scope)
+    said = (
+        phrase(" (measured {measured}{missing})", measured=scope.measured, missing=scope.missing)
+        if len(ranges) > 1
+        else phrase(
+            " (measured at {measured}{unit}{missing})",
+            measured=scope.measured,
+            unit=scope.unit,
+            missing=scope.missing,
         )
+    )
+    if scope.missing:
+        return phrase("{title}{claim}{scope_with_gaps}", title=title, claim=claim, scope_with_gaps=said)
+    return phrase("{title}{claim}{scope}", title=title, claim=claim, scope=said)
+
+
+def _claim(ranges: Sequence[Range], named: Sequence[str], uncertain: Sequence[Interval | None], scope: _Scope) -> str:
+    if not ranges:
+        return phrase("no arm ahead by more than {margin:.0%}", margin=MARGIN)
+    if len(ranges) == 1:
+        return named[0] if " to " not in scope.measured else phrase("{arm} throughout", arm=named[0])
     first, *between, last = named
     ends = [_end(arm[2], interval, scope.unit) for arm, interval in zip(ranges, uncertain, strict=False)]
-    parts = [phrase("{first} up to {ends}", first=first, ends=ends[0])]
+    parts = [phrase("{arm} up to {end}", arm=first, end=ends[0])]
     parts += [phrase("{arm} from there to {end}", arm=arm, end=end) for arm, end in zip(between, ends[1:], strict=True)]
-    parts.append(phrase("{last} beyond", last=last))
-    return phrase(
-        "{list} (measured {measured}{missing})",
-        list=joined(", ", parts),
-        measured=scope.measured,
-        missing=scope.missing,
-    )
+    return joined(", ", [*parts, phrase("{arm} beyond", arm=last)])
 
 
-def _end(load: float | None, interval: Interval | None, words: str) -> str:
+def _end(load: float | None, interval: Interval | None, unit: str) -> str:
     """Return a handover with the loads at which either arm may be the better, or as a mere estimate."""
     if interval is None:
-        return phrase("about {load} {words}", load=load_words(load), words=words)
+        return phrase("about {load}{unit}", load=load_words(load), unit=unit)
     return phrase(
-        "{load} {words} (either within {range_words})",
-        load=load_words(load),
-        words=words,
-        range_words=range_words(interval),
+        "{load}{unit} (either within {interval})", load=load_words(load), unit=unit, interval=range_words(interval)
     )

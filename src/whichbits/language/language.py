@@ -43,7 +43,7 @@ class Language:
 
     def _said(self, text: object, escape: Callable[[str], str]) -> str:
         if not isinstance(text, Phrase):
-            return escape(str(text))
+            return escape(text if isinstance(text, str) else str(text))
         return escape(str(text)) if self.phrases is None else self.filled(text.template, text.fields, escape)
 
     def _template(self, template: str) -> str:
@@ -55,6 +55,12 @@ class Language:
 def has_words(template: str) -> bool:
     """Say whether a template has words of its own, or only fields, signs and single letters."""
     return _WORD.search(_FIELD.sub("", template)) is not None
+
+
+ENGLISH = Language("en")
+
+Say = Callable[[str], str]
+"""Returns a phrase in one language, any other text as it is."""
 
 
 @cache

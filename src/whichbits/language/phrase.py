@@ -19,6 +19,20 @@ class Phrase(str):
         made.fields = fields
         return made
 
+    def without(self, *names: str) -> "Phrase":
+        """Return the same with these fields empty, its own and those of the phrases in it."""
+        kept = {
+            name: "" if name in names else value.without(*names) if isinstance(value, Phrase) else value
+            for name, value in self.fields.items()
+        }
+        return Phrase.of(self.template, kept)
+
+    def titled(self) -> "Phrase":
+        """Return the same with a capital letter, which headings in English begin with."""
+        made = Phrase(self[:1].upper() + self[1:])
+        made.template, made.fields = self.template, self.fields
+        return made
+
     def __add__(self, other: str) -> "Phrase":
         """Return both, one after the other, and what both are made of."""
         return joined("", (self, other))

@@ -7,6 +7,8 @@ from rich.table import Table
 from rich.text import Text
 
 from whichbits.analyze.summary import Summary
+from whichbits.language.language import Say
+from whichbits.language.phrase import phrase
 from whichbits.report.measures import MEASURES, Measure
 from whichbits.report.pooled import repeats
 from whichbits.report.table import Row, Value, groups, has_thin
@@ -16,20 +18,20 @@ _OF_REPEATS = ("ttft_ms.p50", "ttft_ms.p99", "tpot_ms.p50", "tpot_ms.p99", "outp
 """With their spread, more do not fit into 80 columns."""
 
 
-def cell_table(summary: Summary) -> Table:
+def cell_table(summary: Summary, say: Say) -> Table:
     """Return the table."""
     repeated = repeats(summary) > 1
     shown = {path: measure for path, measure in MEASURES.items() if not repeated or path in _OF_REPEATS}
     rows = groups(summary)
     strange = any(row.failed or row.verdict not in ("ok", MISSING) for group in rows for row in group)
     table = Table(box=None, padding=(0, 0, 0, 1), pad_edge=False, header_style="dim")
-    _columns(table, shown, repeated=repeated, strange=strange)
+    _columns(table, shown, say, repeated=repeated, strange=strange)
     for place, group in enumerate(rows):
         if place:
             table.add_row()
         for row in group:
             load = _load(row, summary) if row is group[0] else ""
-            table.add_row(*_row(row, shown, load, repeated=repeated, strange=strange))
+            table.add_row(*_row(row, shown, load, say, repeated=repeated, strange=strange))
     return table
 
 
@@ -37,33 +39,33 @@ def cap_text(summary: Summary) -> str:
     """Return the cap that all request rates share: ``at most 32 at once``; empty if there is none."""
     caps = {cell.concurrency for cell in summary.cells}
     rated = all(cell.request_rate is not None for cell in summary.cells)
-    return f"at most {caps.pop()} at once" if rated and len(caps) == 1 and None not in caps else ""
+    return phrase("at most {caps} at once", caps=caps.pop()) if rated and len(caps) == 1 and None not in caps else ""
 
 
-def legend(summary: Summary) -> Text:
+def legend(summary: Summary, say: Say) -> Text:
     """Return what the marks mean."""
-    apart = f"± half the range of the {repeats(summary)} repeats; the number is their median"
+    apart = phrase("± half the range of the {repeats} repeats; the number is their median", repeats=repeats(summary))
     parts = [
         BEST_LEGEND,
         *([THIN_LEGEND] if has_thin(summary) else []),
         *([apart] if repeats(summary) > 1 else []),
-        f"{MISSING} not known; TTFT, TPOT and ITL in ms",
+        phrase("{MISSING} not known; TTFT, TPOT and ITL in ms", MISSING=MISSING),
     ]
-    return Text("\n" + "\n".join(parts), style="dim")
+    return Text("\n" + "\n".join(map(say, parts)), style="dim")
 
 
-def _columns(table: Table, shown: dict[str, Measure], *, repeated: bool, strange: bool) -> None:
-    table.add_column("\nload", no_wrap=True)
-    table.add_column("\narm", overflow="fold")
+def _columns(table: Table, shown: dict[str, Measure], say: Say, *, repeated: bool, strange: bool) -> None:
+    table.add_column(f"\n{say(phrase('load'))}", no_wrap=True)
+    table.add_column(f"\n{say(phrase('arm'))}", overflow="fold")
     if not repeated:
-        table.add_column("\nreq", justify="right", no_wrap=True)
-        table.add_column("\nfail", justify="right", no_wrap=True)
+        table.add_column(f"\n{say(phrase('req'))}", justify="right", no_wrap=True)
+        table.add_column(f"\n{say(phrase('fail'))}", justify="right", no_wrap=True)
     for measure in shown.values():
-        table.add_column("\n".join(f"{word} " for word in measure.heading), justify="right", no_wrap=True)
+        table.add_column("\n".join(f"{say(word)} " for word in measure.heading), justify="right", no_wrap=True)
         if repeated:
             table.add_column("", no_wrap=True)
     if not repeated or strange:
-        table.add_column("\nclient", no_wrap=True)
+        table.add_column(f"\n{say(phrase('client'))}", no_wrap=True)
 
 
 def _load(row: Row, summary: Summary) -> str:
@@ -72,7 +74,9 @@ def _load(row: Row, summary: Summary) -> str:
     return rate if not cap or cap_text(summary) else f"{rate}\ncap {cap}"
 
 
-def _row(row: Row, shown: dict[str, Measure], load: str, *, repeated: bool, strange: bool) -> Iterator[RenderableType]:
+def _row(
+    row: Row, shown: dict[str, Measure], load: str, say: Say, *, repeated: bool, strange: bool
+) -> Iterator[RenderableType]:
     yield Text(load)
     yield Text(plain(row.arm))
     if not repeated:
@@ -84,8 +88,8 @@ def _row(row: Row, shown: dict[str, Measure], load: str, *, repeated: bool, stra
         if repeated:
             yield Text(value.spread_text, style="dim")
     if not repeated or strange:
-        failed = f"{row.failed} failed, " if repeated and row.failed else ""
-        yield Text(failed + row.verdict, style="" if row.verdict in ("ok", MISSING) else "yellow")
+        failed = phrase("{failed} failed, ", failed=row.failed) if repeated and row.failed else ""
+        yield Text(say(failed) + say(row.verdict), style="" if row.verdict in ("ok", MISSING) else "yellow")
 
 
 def _style(value: Value) -> str:

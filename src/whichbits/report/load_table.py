@@ -5,6 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from whichbits.analyze.summary import CellSummary, Summary
+from whichbits.language.language import Language
 from whichbits.record.schema import Cell, Manifest
 from whichbits.report.important import in_short, most_important
 from whichbits.report.wording import VERDICTS, failures, load_text, number, plain
@@ -26,9 +27,9 @@ _COLUMNS = (
 )
 
 
-def print_load(summary: Summary, manifest: Manifest, console: Console, folder: str) -> None:
-    """Print the table of loads; the whole report is in the folder's files."""
-    del folder
+def print_load(summary: Summary, manifest: Manifest, console: Console, folder: str, spoken: Language) -> None:
+    """Print the table of loads, in English; the whole report is in the folder's files."""
+    del folder, spoken
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     for heading, below, side in _COLUMNS:
         table.add_column(f"{heading}\n{below}", justify="right" if side == "right" else "left", no_wrap=True)

@@ -12,8 +12,8 @@ THROTTLED_SHARE = 0.05
 _WORDS = {
     "power_cap": phrase("the power limit"),
     "power_brake": phrase("a power brake from outside"),
-    "thermal_software": "heat",
-    "thermal_hardware": "heat",
+    "thermal_software": phrase("heat"),
+    "thermal_hardware": phrase("heat"),
     "hardware_slowdown": phrase("a slowdown of the hardware"),
 }
 
