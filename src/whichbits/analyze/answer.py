@@ -160,7 +160,7 @@ def _place(load: float, unit: AxisUnit) -> str:
     return (
         phrase("1 concurrent request")
         if (load, unit) == (1, "concurrency")
-        else phrase("{load} {UNITS}", load=load_words(load), UNITS=_UNITS[unit])
+        else phrase("{load}{unit}", load=load_words(load), unit=_UNITS[unit])
     )
 
 

@@ -137,7 +137,7 @@ def _lead(known: Bands, arms: tuple[str, str], metric: Metric) -> tuple[Lead, ..
 
 def _doubts(known: Bands) -> Iterable[str]:
     if known.repeats.max() == 1:
-        yield phrase("one repeat: a spread of {SPREAD:.0%} between repeats is assumed", SPREAD=SPREAD)
+        yield phrase("one repeat: a spread of {spread:.0%} between repeats is assumed", spread=SPREAD)
         if not known.resampled:
             yield phrase("no requests to resample: a crossing may lie anywhere between the loads around it")
 

@@ -1,5 +1,6 @@
 """A text in English that knows what it is made of, so that it can be said in another language, too."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Self
 
@@ -57,3 +58,23 @@ def listed(names: Iterable[str]) -> Phrase:
     """Return ``a``, ``a and b`` or ``a, b and c``."""
     *before, last = names
     return phrase("{before} and {last}", before=joined(", ", before), last=last) if before else joined("", [last])
+
+
+def recognised(text: str, templates: Iterable[str], parts: Iterable[Phrase]) -> str:
+    """Return a recorded text as a phrase of the template that it was made of; as it is where it is of none.
+
+    Its fields are texts, those that are one of the ``parts`` phrases again.
+    """
+    known = {str(part): part for part in parts}
+    for template in templates:
+        if found := re.fullmatch(_pattern(template), text, re.DOTALL):
+            made = Phrase(text)
+            made.template = template
+            made.fields = {name: known.get(value, value) for name, value in found.groupdict().items()}
+            return made
+    return text
+
+
+def _pattern(template: str) -> str:
+    parts = re.split(r"\{(\w+)[^{}]*\}", template)
+    return "".join(f"(?P<{part}>.+?)" if place % 2 else re.escape(part) for place, part in enumerate(parts))

@@ -49,7 +49,7 @@ def legend(summary: Summary, say: Say) -> Text:
         BEST_LEGEND,
         *([THIN_LEGEND] if has_thin(summary) else []),
         *([apart] if repeats(summary) > 1 else []),
-        phrase("{MISSING} not known; TTFT, TPOT and ITL in ms", MISSING=MISSING),
+        phrase("{missing} not known; TTFT, TPOT and ITL in ms", missing=MISSING),
     ]
     return Text("\n" + "\n".join(map(say, parts)), style="dim")
 

@@ -13,7 +13,7 @@ from whichbits.report.wording import MISSING, plain
 
 MARKS = {"true": "✅", "false": "❌", "undecided": "?", None: MISSING}
 TITLE = phrase("Predictions")
-LEGEND = phrase("✅ true, ❌ false, ? an interval covers both, {MISSING} a value is not known", MISSING=MISSING)
+LEGEND = phrase("✅ true, ❌ false, ? an interval covers both, {missing} a value is not known", missing=MISSING)
 
 
 @dataclass(frozen=True)

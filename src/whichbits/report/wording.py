@@ -12,8 +12,8 @@ from whichbits.study.model import load_name
 MISSING = "–"  # noqa: RUF001 - an en dash is what a table shows for a value that is not known
 THIN = "~"
 BEST = "*"
-THIN_LEGEND = phrase("{THIN} fewer than 10 samples lie beyond this percentile", THIN=THIN)
-BEST_LEGEND = phrase("{BEST} best of the load", BEST=BEST)
+THIN_LEGEND = phrase("{thin} fewer than 10 samples lie beyond this percentile", thin=THIN)
+BEST_LEGEND = phrase("{best} best of the load", best=BEST)
 
 VERDICTS = {
     "client_ok": phrase("ok"),

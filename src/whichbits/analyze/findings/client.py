@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 from whichbits.analyze.findings.observed import Observed, evidence, place
 from whichbits.analyze.summary import Finding
+from whichbits.drive.reasons import known_again
 from whichbits.language.phrase import phrase
 from whichbits.record.schema import ArmRecord, Cell, Manifest
 
@@ -29,7 +30,7 @@ def client_limits(observed: Observed) -> Iterator[Finding]:
             else phrase("{place}: the client may have been the limit.", place=place(cell))
         )
         code = "client_limited" if limited else "client_suspect"
-        yield Finding("observed", code, text, (*evidence([cell]), *recorded.client.reasons))
+        yield Finding("observed", code, text, (*evidence([cell]), *map(known_again, recorded.client.reasons)))
 
 
 def busy_machine(observed: Observed) -> Iterator[Finding]:

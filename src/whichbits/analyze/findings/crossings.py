@@ -60,9 +60,9 @@ def without_interval(observed: Observed) -> Iterator[Finding]:
     if any(crossover.spread_assumed and crossover.verdict == "crosses" for crossover in observed.crossovers):
         text = phrase(
             "Crossings come from one repeat. How much repeats differ was not measured: their intervals "
-            "assume that a ratio of two arms varies by {SPREAD:.0%} from repeat to repeat. Raise `repeats` "
+            "assume that a ratio of two arms varies by {spread:.0%} from repeat to repeat. Raise `repeats` "
             "before acting on a close one.",
-            SPREAD=SPREAD,
+            spread=SPREAD,
         )
         yield Finding("unresolved", "crossings_from_one_repeat", text, (), phrase("the same study with `repeats: 3`"))
 

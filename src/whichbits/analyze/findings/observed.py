@@ -54,7 +54,7 @@ def evidence(cells: Sequence[CellSummary]) -> tuple[str, ...]:
     # Within a run of successive numbers, a number less its position stays the same.
     runs = [[n for _, n in run] for _, run in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0])]
     names = [f"{run[0]}" if len(run) == 1 else phrase("{run} to {run_2}", run=run[0], run_2=run[-1]) for run in runs]
-    return (phrase("cell{more} {list}", more="s" if len(numbers) > 1 else "", list=joined(", ", names)),)
+    return (phrase("cell{plural} {list}", plural="s" if len(numbers) > 1 else "", list=joined(", ", names)),)
 
 
 def of_arm(observed: Observed, arm: str) -> list[CellSummary]:

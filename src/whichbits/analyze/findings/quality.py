@@ -31,9 +31,9 @@ def answers_broken(observed: Observed) -> Iterator[Finding]:
         )
         settled = phrase("the checkpoint's scales and their order, its zero points, and the kernel, in another engine")
         limit = phrase(
-            "broken is a perplexity of more than {value:g} times the reference's (gap {BROKEN:.2f} nats)",
+            "broken is a perplexity of more than {value:g} times the reference's (gap {broken:.2f} nats)",
             value=2,
-            BROKEN=BROKEN,
+            broken=BROKEN,
         )
         yield Finding("observed", "quality_broken", text, (*lines, limit), settled)
 

@@ -43,13 +43,13 @@ def _finding(arm: str, held: list[tuple[CellSummary, GpuTelemetry]]) -> Finding:
         else phrase("; clocks were then {sm_clock_share:.0%} of the highest", sm_clock_share=gpu.sm_clock_share)
     )
     text = phrase(
-        "{arm}: {causes} held the GPU's clocks down in {count} cell{more}, most at {load_of}: "
+        "{arm}: {causes} held the GPU's clocks down in {count} cell{plural}, most at {load_of}: "
         "{throttled_share:.0%} of the time{clock}. Arithmetic is slower than the device's peak there; an "
         "arm that computes less is held less.",
         arm=arm,
         causes=listed(causes),
         count=len(held),
-        more="s" if len(held) > 1 else "",
+        plural="s" if len(held) > 1 else "",
         load_of=load_of(worst),
         throttled_share=gpu.throttled_share or 0.0,
         clock=clock,

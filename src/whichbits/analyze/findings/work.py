@@ -64,7 +64,7 @@ def counted_otherwise(observed: Observed) -> Iterator[Finding]:
     told = joined(
         ", ",
         (
-            phrase("{arm}'s by {COUNTED_BY}", arm=arm, COUNTED_BY=_COUNTED_BY.get(source, source))
+            phrase("{arm}'s by {counted_by}", arm=arm, counted_by=_COUNTED_BY.get(source, source))
             for arm, source in sources.items()
         ),
     )

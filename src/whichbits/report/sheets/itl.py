@@ -39,9 +39,9 @@ def itl_kinds(summary: Summary, _: Manifest) -> Sheet | None:
         name="itl",
         title=phrase("Kinds of gaps between tokens"),
         meaning=phrase(
-            "{TWO} A step that also prefills a neighbour's prompt takes longer; where that is a kind of its "
+            "{kinds} A step that also prefills a neighbour's prompt takes longer; where that is a kind of its "
             "own, median and mean tell different stories. (Of the first repeat.)",
-            TWO=_TWO if of_two else _ONE,
+            kinds=_TWO if of_two else _ONE,
         ),
         headings=tuple(_HEADINGS[place] for place in shown),
         rows=tuple(tuple(row[place] for place in shown) for row in rows),

@@ -35,8 +35,8 @@ def latency_split(summary: Summary, _: Manifest) -> Sheet | None:
         name="latency-split",
         title=phrase("Where a request's time goes"),
         meaning=phrase(
-            "Mean ms a request by the engine's counters: queue and prefill make TTFT, decode makes TPOT. {OUTSIDE}",
-            OUTSIDE=_OUTSIDE if beside else "",
+            "Mean ms a request by the engine's counters: queue and prefill make TTFT, decode makes TPOT. {outside}",
+            outside=_OUTSIDE if beside else "",
         ),
         headings=(phrase("arm"), phrase("load"), *(phrase("{stage} ms", stage=stage) for stage in (*_STAGES, *beside))),
         rows=tuple(

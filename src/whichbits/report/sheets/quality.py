@@ -30,9 +30,7 @@ def distances(summary: Summary, _: Manifest) -> Sheet | None:
     return Sheet(
         name="quality-arms",
         title=phrase("Distance to the reference"),
-        meaning=phrase(
-            "Over texts scored token by token, 95 % intervals by text. {LOWER_BOUND}", LOWER_BOUND=_LOWER_BOUND
-        ),
+        meaning=phrase("Over texts scored token by token, 95 % intervals by text. {bound}", bound=_LOWER_BOUND),
         headings=(
             phrase("arm"),
             phrase("verdict"),

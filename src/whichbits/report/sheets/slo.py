@@ -24,10 +24,10 @@ def service_level(summary: Summary, manifest: Manifest) -> Sheet | None:
         name="slo",
         title=phrase("Service level"),
         meaning=phrase(
-            "{slo_words}: share of requests that hold it by {LOAD_NAMES}, and the highest load at which "
+            "{slo_words}: share of requests that hold it by {load}, and the highest load at which "
             "{share:.0%} do (95 % interval).",
             slo_words=slo_words(manifest),
-            LOAD_NAMES=LOAD_NAMES[summary.load_unit],
+            load=LOAD_NAMES[summary.load_unit],
             share=share,
         ),
         headings=(phrase("arm"), *map(short_load, loads), phrase("holds up to")),
@@ -42,7 +42,7 @@ def slo_words(manifest: Manifest) -> str:
     """Return the bounds of the study: ``TTFT <= 500 ms, TPOT <= 20 ms``."""
     bounds: dict[str, Any] = manifest.study.get("slo") or {}
     known = [
-        phrase("{BOUNDS} ≤ {bound:g} ms", BOUNDS=_BOUNDS.get(name, name), bound=bound)
+        phrase("{name} ≤ {bound:g} ms", name=_BOUNDS.get(name, name), bound=bound)
         for name, bound in bounds.items()
         if bound is not None
     ]

@@ -10,7 +10,7 @@ from whichbits.report.wording import MISSING, number
 _STAGES = {
     "download": phrase("download"),
     "weights": phrase("weights"),
-    "load": phrase("load"),
+    "load": phrase("loading"),
     "compile": phrase("compile"),
     "cuda_graphs": phrase("CUDA graphs"),
     "init": phrase("init"),
@@ -29,7 +29,7 @@ def cold_starts(summary: Summary, _: Manifest) -> Sheet | None:
         name="cold-start",
         title=phrase("Cold start"),
         meaning=phrase(
-            "Seconds of the slowest replica. Load holds download and weights; init comes after it and holds "
+            "Seconds of the slowest replica. Loading holds download and weights; init comes after it and holds "
             "compilation and CUDA graphs; the rest is process, imports and tokenizer."
         ),
         headings=(phrase("arm"), *(_STAGES[stage] for stage in shown)),

@@ -32,10 +32,10 @@ def tail_ladder(summary: Summary, _: Manifest) -> Sheet | None:
         name="tails",
         title=phrase("Tail ladder"),
         meaning=phrase(
-            "Where the lead changes, in {LOAD_NAMES}, for the median and its tails. {MISSING}: fewer than 10 "
+            "Where the lead changes, in {load}, for the median and its tails. {missing}: fewer than 10 "
             "samples lie beyond the percentile, so that it is not compared.",
-            LOAD_NAMES=LOAD_NAMES[summary.load_unit],
-            MISSING=MISSING,
+            load=LOAD_NAMES[summary.load_unit],
+            missing=MISSING,
         ),
         headings=(phrase("time"), phrase("arms"), *_RUNGS),
         rows=shown,
