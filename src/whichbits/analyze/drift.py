@@ -58,7 +58,7 @@ def drifts(cells: Sequence[CellSummary], started_ns: Mapping[int, int]) -> Itera
         "Equal work grew {more} while the study ran: median TPOT changed by {expm1:+.1%} ({expm1_2:+.1%} "
         "to {expm1_3:+.1%}) over {hours:.0f} minutes, within arms and loads. Arms take turns, so most of "
         "it cancels between them.",
-        more="slower" if found.change > 0 else "faster",
+        more=phrase("slower") if found.change > 0 else phrase("faster"),
         expm1=np.expm1(found.change),
         expm1_2=np.expm1(found.low),
         expm1_3=np.expm1(found.high),

@@ -171,7 +171,7 @@ def _has_extra(page: Page, arm: Sequence[Page]) -> bool:
 
 def _extra(page: Page) -> str:
     requests, prompt, output = page.surplus
-    what = "requests" if requests is None else _number(requests, "request")
+    what = phrase("requests") if requests is None else _number(requests, "request")
     tokens = ((prompt, phrase("prompt token")), (output, phrase("output token")))
     told = listed((_number(amount, word) for amount, word in tokens if amount is not None))
     return phrase(
@@ -186,4 +186,4 @@ def _within(amount: int | None, most: int) -> bool:
 
 
 def _number(amount: int, word: str) -> str:
-    return phrase("{amount:,} {word}{more}", amount=amount, word=word, more="" if amount == 1 else "s")
+    return phrase("{amount:,} {word}{plural}", amount=amount, word=word, plural="" if amount == 1 else "s")

@@ -160,7 +160,7 @@ def _text(
     uncertain: Sequence[Interval | None],
     scope: _Scope,
 ) -> Phrase:
-    """Return the sentence; fields ``title``, ``scope`` and ``unit`` are for reports to leave out where they stand above.
+    """Return the sentence; reports leave out its fields ``title``, ``scope`` and ``unit`` where these stand above it.
 
     A scope that names arms without usable cells is said of no other metric, so it has a name of its own.
     """

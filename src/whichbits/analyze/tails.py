@@ -7,7 +7,7 @@ from whichbits.analyze.summary import Crossover, Finding, Lead, Metric
 from whichbits.language.phrase import joined, phrase
 
 LATENCIES: dict[str, tuple[Metric, ...]] = {
-    "decoding": ("tpot_ms.p50", "tpot_ms.p90", "tpot_ms.p99", "itl_ms.p99"),
+    phrase("decoding"): ("tpot_ms.p50", "tpot_ms.p90", "tpot_ms.p99", "itl_ms.p99"),
     "TTFT": ("ttft_ms.p50", "ttft_ms.p90", "ttft_ms.p99"),
     "E2E": ("e2e_ms.p50", "e2e_ms.p99"),
 }
@@ -62,7 +62,7 @@ def told_of(crossover: Crossover) -> str:
         case "none":
             return phrase("is {leader_low_load}'s throughout", leader_low_load=crossover.leader_low_load)
         case "tie":
-            return "ties"
+            return phrase("ties")
         case _:
             return phrase("is too noisy to say")
 

@@ -154,9 +154,9 @@ def _speed_words(speed: Speed) -> tuple[str, str]:
     ratio, at = speed.ratio.value, phrase("at load {load}", load=load_words(speed.load))
     unsure = speed.ratio.low is not None and speed.ratio.high is not None and speed.ratio.low <= 1 <= speed.ratio.high
     if unsure or abs(np.log(ratio)) <= np.log1p(MARGIN):
-        return "buys", phrase("nothing {at}", at=at)
+        return phrase("buys"), phrase("nothing {at}", at=at)
     return (
-        ("buys", phrase("{ratio:.2g}x {at}", ratio=ratio, at=at))
+        (phrase("buys"), phrase("{ratio:.2g}x {at}", ratio=ratio, at=at))
         if ratio > 1
-        else ("costs", phrase("{ratio:.2g} % {at}", ratio=100 * (1 - ratio), at=at))
+        else (phrase("costs"), phrase("{ratio:.2g} % {at}", ratio=100 * (1 - ratio), at=at))
     )

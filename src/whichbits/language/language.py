@@ -38,7 +38,7 @@ class Language:
         return tuple(map(self.say, texts))
 
     def filled(self, template: str, fields: Mapping[str, object], escape: Callable[[str], str] = str) -> str:
-        """Return the sentence of a template; ``escape`` is applied to what stands in its fields, not to the template."""
+        """Return the sentence of a template; ``escape`` is for what stands in its fields, not for the template."""
         return _Filler(self, escape).vformat(self._template(template), (), fields)
 
     def _said(self, text: object, escape: Callable[[str], str]) -> str:
@@ -47,9 +47,9 @@ class Language:
         return escape(str(text)) if self.phrases is None else self.filled(text.template, text.fields, escape)
 
     def _template(self, template: str) -> str:
-        if self.phrases is None or not has_words(template):
+        if self.phrases is None:
             return template
-        return self.phrases.get(template) or _MARK + template
+        return self.phrases.get(template) or (_MARK + template if has_words(template) else template)
 
 
 def has_words(template: str) -> bool:

@@ -1,6 +1,7 @@
 """The table of cells on a terminal: a row an arm and load; repeats as their median and how far they are apart."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -18,6 +19,15 @@ _OF_REPEATS = ("ttft_ms.p50", "ttft_ms.p99", "tpot_ms.p50", "tpot_ms.p99", "outp
 """With their spread, more do not fit into 80 columns."""
 
 
+@dataclass(frozen=True)
+class _Form:
+    """Which columns a table has: of several repeats fewer measures and their spread, the client where it is strange."""
+
+    shown: dict[str, Measure]
+    repeated: bool
+    with_client: bool
+
+
 def cell_table(summary: Summary, say: Say) -> Table:
     """Return the table."""
     repeated = repeats(summary) > 1
@@ -25,13 +35,14 @@ def cell_table(summary: Summary, say: Say) -> Table:
     rows = groups(summary)
     strange = any(row.failed or row.verdict not in ("ok", MISSING) for group in rows for row in group)
     table = Table(box=None, padding=(0, 0, 0, 1), pad_edge=False, header_style="dim")
-    _columns(table, shown, say, repeated=repeated, strange=strange)
+    form = _Form(shown, repeated, with_client=strange or not repeated)
+    _columns(table, form, say)
     for place, group in enumerate(rows):
         if place:
             table.add_row()
         for row in group:
             load = _load(row, summary) if row is group[0] else ""
-            table.add_row(*_row(row, shown, load, say, repeated=repeated, strange=strange))
+            table.add_row(*_row(row, form, load, say))
     return table
 
 
@@ -54,17 +65,17 @@ def legend(summary: Summary, say: Say) -> Text:
     return Text("\n" + "\n".join(map(say, parts)), style="dim")
 
 
-def _columns(table: Table, shown: dict[str, Measure], say: Say, *, repeated: bool, strange: bool) -> None:
+def _columns(table: Table, form: _Form, say: Say) -> None:
     table.add_column(f"\n{say(phrase('load'))}", no_wrap=True)
     table.add_column(f"\n{say(phrase('arm'))}", overflow="fold")
-    if not repeated:
+    if not form.repeated:
         table.add_column(f"\n{say(phrase('req'))}", justify="right", no_wrap=True)
         table.add_column(f"\n{say(phrase('fail'))}", justify="right", no_wrap=True)
-    for measure in shown.values():
+    for measure in form.shown.values():
         table.add_column("\n".join(f"{say(word)} " for word in measure.heading), justify="right", no_wrap=True)
-        if repeated:
+        if form.repeated:
             table.add_column("", no_wrap=True)
-    if not repeated or strange:
+    if form.with_client:
         table.add_column(f"\n{say(phrase('client'))}", no_wrap=True)
 
 
@@ -74,21 +85,19 @@ def _load(row: Row, summary: Summary) -> str:
     return rate if not cap or cap_text(summary) else f"{rate}\ncap {cap}"
 
 
-def _row(
-    row: Row, shown: dict[str, Measure], load: str, say: Say, *, repeated: bool, strange: bool
-) -> Iterator[RenderableType]:
+def _row(row: Row, form: _Form, load: str, say: Say) -> Iterator[RenderableType]:
     yield Text(load)
     yield Text(plain(row.arm))
-    if not repeated:
+    if not form.repeated:
         yield Text(str(row.requests))
         yield Text(str(row.failed), style="red" if row.failed else "dim")
-    for path in shown:
+    for path in form.shown:
         value = row.values[path]
         yield Text(value.marked, style=_style(value))
-        if repeated:
+        if form.repeated:
             yield Text(value.spread_text, style="dim")
-    if not repeated or strange:
-        failed = phrase("{failed} failed, ", failed=row.failed) if repeated and row.failed else ""
+    if form.with_client:
+        failed = phrase("{failed} failed, ", failed=row.failed) if form.repeated and row.failed else ""
         yield Text(say(failed) + say(row.verdict), style="" if row.verdict in ("ok", MISSING) else "yellow")
 
 

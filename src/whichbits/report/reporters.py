@@ -23,7 +23,7 @@ class Reporter(Protocol):
     """Turns a summary into files; touches no disk, so that a failure leaves nothing behind."""
 
     def __call__(self, summary: Summary, manifest: Manifest, spoken: Language, /) -> Mapping[str, bytes]:
-        """Return the content, in a language, of each file by its path relative to the run's folder, the main one first."""
+        """Return the content of each file by its path relative to the run's folder, the main one first."""
         ...
 
 
@@ -56,18 +56,19 @@ def reporter(name: str) -> Reporter:
 
 def summary_json(
     summary: Summary,
-    manifest: Manifest,
+    manifest: Manifest,  # noqa: ARG001 - a Reporter
     spoken: Language = ENGLISH,  # noqa: ARG001 - a Reporter
 ) -> Mapping[str, bytes]:
     """Return summary.json as its types say, in English whatever people read: scripts do."""
     return {"summary.json": encoded(summary)}
 
 
-def write_reports(
+def write_reports(  # noqa: PLR0913 - what, where to, and in which form and language
     summary: Summary,
     manifest: Manifest,
     folder: Path,
     console: Console,
+    *,
     names: Iterable[str] = WRITTEN,
     spoken: Language = ENGLISH,
 ) -> tuple[Path, ...]:

@@ -3,9 +3,17 @@
 from collections.abc import Iterator
 
 from whichbits.analyze.books import Difference
+from whichbits.analyze.explanations import Total
 from whichbits.analyze.findings.observed import Observed, evidence, place
 from whichbits.analyze.summary import CellSummary, Finding
 from whichbits.language.phrase import joined, phrase
+
+_TOTALS: dict[Total, str] = {
+    "requests_finished": phrase("requests finished"),
+    "prompt_tokens": phrase("prompt tokens"),
+    "generation_tokens": phrase("generation tokens"),
+    "prefix_queries": phrase("prefix queries"),
+}
 
 
 def unbalanced_books(observed: Observed) -> Iterator[Finding]:
@@ -16,7 +24,7 @@ def unbalanced_books(observed: Observed) -> Iterator[Finding]:
                 "{place}: the client counts {client} {total}, {by} {engine}.",
                 place=place(cell),
                 client=wrong.client,
-                total=wrong.total.replace("_", " "),
+                total=_TOTALS[wrong.total],
                 by=_by(wrong),
                 engine=wrong.engine,
             )

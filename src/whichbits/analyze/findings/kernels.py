@@ -15,11 +15,14 @@ SMALLEST_SHARE = 0.05
 _FEW = 4
 _WORDS: Mapping[Kind, str] = {
     "gemm": "GEMM",
-    "quantise": "quantising",
+    "attention": phrase("attention"),
+    "quantise": phrase("quantising"),
     "norm_activation": phrase("norm, activation and rope"),
     "kv_cache_write": phrase("KV-cache writes"),
     "moe_routing": phrase("expert routing"),
-    "copy": "copies",
+    "communication": phrase("communication"),
+    "sampling": phrase("sampling"),
+    "copy": phrase("copies"),
     "preparation": phrase("preparing inputs"),
     "elementwise": phrase("element-wise work"),
     "other": phrase("kernels of unknown names"),
@@ -44,7 +47,7 @@ def kernel_times(observed: Observed) -> Iterator[Finding]:
 
 def _arm(arm: str, found: KernelTime, kinds: Sequence[Kind]) -> str:
     parts = [_kind(each) for kind in kinds if (each := found.kind(kind)) is not None]
-    idle = "gaps" if found.basis == "kernels" else phrase("outside operations")
+    idle = phrase("gaps") if found.basis == "kernels" else phrase("outside operations")
     return phrase(
         "{arm} spent {list}, {idle} {share:.0%}", arm=arm, list=joined(", ", parts), idle=idle, share=found.gaps.share
     )
@@ -56,9 +59,7 @@ def _kind(found: KindTime) -> str:
         if found.kind in ("gemm", "quantise", "attention")
         else ""
     )
-    return phrase(
-        "{WORDS} {share:.0%}{mainly}", WORDS=_WORDS.get(found.kind, found.kind), share=found.share, mainly=mainly
-    )
+    return phrase("{kind} {share:.0%}{mainly}", kind=_WORDS[found.kind], share=found.share, mainly=mainly)
 
 
 def _shown(timed: Sequence[_Timed]) -> list[Kind]:

@@ -169,8 +169,8 @@ def _is_starved(cell: CellSummary) -> bool:
 
 
 def _starved_words(cell: CellSummary) -> str:
-    usage = "unknown" if cell.kv_cache_usage is None else f"{cell.kv_cache_usage.peak:.0%}"
-    preemptions = "unknown" if cell.preemptions is None else number(cell.preemptions)
+    usage = phrase("unknown") if cell.kv_cache_usage is None else f"{cell.kv_cache_usage.peak:.0%}"
+    preemptions = phrase("unknown") if cell.preemptions is None else number(cell.preemptions)
     return phrase("preemptions {preemptions}, KV cache use at most {usage}", preemptions=preemptions, usage=usage)
 
 

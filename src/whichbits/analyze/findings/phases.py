@@ -162,7 +162,11 @@ def _whole(split: LatencySplit | None) -> bool:
 def _stages(cell: CellSummary) -> str:
     split = cell.latency_split
     assert split is not None, phrase("only cells with a split are asked")  # noqa: S101 - narrows the type
-    stages = {"queue": split.queue or 0.0, "prefill": split.prefill or 0.0, "decode": split.decode or 0.0}
+    stages = {
+        phrase("queue"): split.queue or 0.0,
+        phrase("prefill"): split.prefill or 0.0,
+        phrase("decode"): split.decode or 0.0,
+    }
     whole = sum(stages.values())
     shares = joined(", ", (phrase("{name} {time:.0%}", name=name, time=time / whole) for name, time in stages.items()))
     return phrase("{shares} of {whole} ms", shares=shares, whole=number(whole))
@@ -256,4 +260,4 @@ def _partly(rate: float | None) -> bool:
 
 
 def _ms(value: float | None) -> str:
-    return "unknown" if value is None else number(value)
+    return phrase("unknown") if value is None else number(value)

@@ -124,10 +124,11 @@ def _options(observed: Observed) -> dict[str, dict[str, Any]]:
     asked = {arm: (of_arm or {}).get("options") for arm, of_arm in observed.manifest.study.get("arms", {}).items()}
     given = {arm: options for arm, options in asked.items() if isinstance(options, dict)}
     names = dict.fromkeys(name for options in given.values() for name in options)
-    return {
-        phrase("option {name}", name=name): {arm: str(of.get(name, "default")) for arm, of in given.items()}
-        for name in names
-    }
+    return {phrase("option {name}", name=name): {arm: _option(of, name) for arm, of in given.items()} for name in names}
+
+
+def _option(options: dict[str, Any], name: str) -> str:
+    return str(options[name]) if name in options else phrase("default")
 
 
 def _by_arm(values: dict[str, Any]) -> str:

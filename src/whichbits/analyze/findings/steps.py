@@ -93,7 +93,7 @@ def gain_by_bytes(observed: Observed) -> Iterator[Finding]:
 def _saved_text(low: Sequence[tuple[_Step, _Step]]) -> str:
     def words(wide: _Step, narrow: _Step) -> str:
         saved, by_bytes = wide.ms - narrow.ms, _reads(wide) - _reads(narrow)
-        longer = "shorter" if saved > 0 else "longer"
+        longer = phrase("shorter") if saved > 0 else phrase("longer")
         return phrase(
             "one of {arm} is {saved} ms {longer} ({by_bytes} by fewer bytes alone)",
             arm=narrow.cell.arm,

@@ -94,13 +94,16 @@ def unequal_work(observed: Observed) -> Iterator[Finding]:
         yield Finding("observed", "unequal_work", text, evidence(list(concerned.values())))
 
 
+_SIDES = {"prompt_tokens": phrase("prompt tokens"), "output_tokens": phrase("output tokens")}
+
+
 def _unequal(cells: list[CellSummary]) -> Iterator[str]:
-    for side in ("prompt_tokens", "output_tokens"):
+    for side, words in _SIDES.items():
         counts = {cell.arm: getattr(cell, side) for cell in cells if getattr(cell, side) is not None}
         if len(set(counts.values())) > 1:
             yield phrase(
                 "{side} were {list}",
-                side=side.replace("_", " "),
+                side=words,
                 list=joined(", ", (f"{arm} {count}" for arm, count in counts.items())),
             )
 
