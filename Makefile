@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test test-vllm test-browser chromium kubectl lint types rooms format schema clean
+.PHONY: help demo test test-vllm test-browser test-ray chromium kubectl lint types rooms format schema clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -31,6 +31,9 @@ chromium:  ## install Chromium for the tests of pages, where apt is there and le
 	  && $(APT) install -y --no-install-recommends chromium; } \
 	|| { echo "chromium is not here and cannot be installed: name a browser as WHICHBITS_CHROMIUM" && false; }
 
+test-ray: .venv/ray.stamp  ## send from two machines of a Ray cluster on the loopback interface
+	$(BIN)/python -m pytest -m ray tests/ray --durations=5
+
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -58,6 +61,10 @@ schema: .venv/dev.stamp  ## write the study file's schema and tables in docs/ an
 
 .venv/dev.stamp: pyproject.toml | .venv/bin/python
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[embedded,dev]'
+	@touch $@
+
+.venv/ray.stamp: .venv/dev.stamp
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[embedded,dev,ray]'
 	@touch $@
 
 .venv-vllm/ready.stamp: tests/vllm/torch.txt tests/vllm/requirements.txt

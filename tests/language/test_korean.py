@@ -55,7 +55,7 @@ def test_findings_are_made_of_phrases() -> None:
     for path in sorted((SOURCE / "analyze" / "findings").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.JoinedStr):
-                words = "".join(part.value for part in node.values if isinstance(part, ast.Constant))
+                words = "".join(str(part.value) for part in node.values if isinstance(part, ast.Constant))
                 assert not has_words(words), f"{path}:{node.lineno}"
 
 

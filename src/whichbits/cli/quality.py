@@ -18,7 +18,7 @@ from whichbits.conduct.quality_only import conduct_quality
 from whichbits.conduct.secrets import with_secrets
 from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import stop_on_signals
-from whichbits.drive.crew.crew import Crew
+from whichbits.drive.crew.engage import engaged, refuse_missing_crew
 from whichbits.errors import BadInput, WhichbitsError
 from whichbits.record.run import Run
 from whichbits.record.writer import RunWriter
@@ -41,6 +41,7 @@ def quality(study: Path, *, output: Path | None = None, json: Switch = False, pl
     """
     asked = _with_quality(_study_of(study))
     preflight(asked.arms)
+    refuse_missing_crew(asked.client)
     insist_on_quality(asked)
     with listener(plain_lines=plain or None) as listen:
         for arm in asked.arms.values():
@@ -48,7 +49,7 @@ def quality(study: Path, *, output: Path | None = None, json: Switch = False, pl
         writer = _writer(study, asked, output)
         stop = asyncio.Event()
         with stop_on_signals(stop):
-            with Crew(asked.client.workers) as crew:
+            with engaged(asked.client) as crew:
                 ended = uvloop.run(_conduct(Stage(asked, writer, listen, stop, origin_ns(writer.manifest), crew)))
             return answer(writer.folder, asked, ended, json=json)
 

@@ -28,7 +28,7 @@ from whichbits.conduct.secrets import recordable
 from whichbits.conduct.session import conduct
 from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import stop_on_signals
-from whichbits.drive.crew.crew import Crew
+from whichbits.drive.crew.engage import engaged, refuse_missing_crew
 from whichbits.errors import BadInput, ServerNotReady, WhichbitsError
 from whichbits.language.language import Code
 from whichbits.record.run import Run
@@ -80,6 +80,7 @@ def run(
     refuse_images(image, driver_image)
     task = read_task(study, resume)
     preflight(task.arms)
+    refuse_missing_crew(task.study.client)
     insist_on_quality(task.study)
     if dry_run:
         show_plan(task.study, task.visits, Console(stderr=json))
@@ -97,14 +98,14 @@ def carry_out(
 ) -> int:
     """Serve and drive what is left of a task, write its report, ``show`` the answer, and return the exit code."""
     traffic_facts(task.study)  # files that cannot be read are known before weights are fetched
-    with listener(plain_lines=plain or None) as listen:
+    with listener(plain_lines=plain or None) as listen, engaged(task.study.client) as crew:
         _prepare(tuple(task.arms.values()), listen)
         writer = _writer(task, output)
         stop = asyncio.Event()
         with stop_on_signals(stop):
-            with Crew(task.study.client.workers) as crew:
-                stage = Stage(task.study, writer, listen, stop, origin_ns(writer.manifest), crew)
-                ended = uvloop.run(_conduct(stage, task.visits, resumed=task.folder is not None))
+            stage = Stage(task.study, writer, listen, stop, origin_ns(writer.manifest), crew)
+            ended = uvloop.run(_conduct(stage, task.visits, resumed=task.folder is not None))
+            crew.close()
             return answer(writer.folder, task.study, ended, json=json, show=show, lang=lang)
 
 

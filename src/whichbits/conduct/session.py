@@ -21,7 +21,7 @@ from whichbits.conduct.quality import ask_about_quality, is_wanted
 from whichbits.conduct.searching.course import course
 from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import Stopped, unless
-from whichbits.conduct.warm import warm_up
+from whichbits.conduct.warm import Warmth, warm_up
 from whichbits.errors import ArmMismatch, ServerNotReady, in_one_line
 from whichbits.record.schema import ArmRecord, Cell
 from whichbits.record.writer import RunWriter
@@ -174,8 +174,14 @@ async def _warm(stage: Stage, running: RunningArm) -> RunningArm:
     """Warm the arm; return it as its answers showed it."""
     stage.listen(WarmingUp(running.record.arm))
     warmth = await unless(stage.stop, warm_up(stage.study, running, stage.crew))
-    stage.writer.arm(replace(running.record, warm_up_tpot_ms=warmth.medians_ms))
+    stage.writer.arm(_as_warmed(running.record, warmth))
     return replace(running, tells_usage=warmth.tells_usage)
+
+
+def _as_warmed(record: ArmRecord, warmth: Warmth) -> ArmRecord:
+    return replace(
+        record, warm_up_tpot_ms=warmth.medians_ms, warm_up_stable=warmth.stable, warm_up_s=round(warmth.seconds, 3)
+    )
 
 
 def _facts_line(record: ArmRecord) -> str:

@@ -15,10 +15,15 @@ from whichbits.traffic.plan import plan_warm_up
 
 
 class Warmth(NamedTuple):
-    """The rounds' median pace in ms, and whether any answer told its tokens: else somebody else must count them."""
+    """The rounds' median pace in ms, and whether any answer told its tokens: else somebody else must count them.
+
+    ``stable`` is False if it gave up before two rounds agreed; ``seconds`` is how long it all took.
+    """
 
     medians_ms: tuple[float, ...]
     tells_usage: bool
+    stable: bool
+    seconds: float
 
 
 async def warm_up(study: Study, running: RunningArm, crew: Crew) -> Warmth:
@@ -26,7 +31,7 @@ async def warm_up(study: Study, running: RunningArm, crew: Crew) -> Warmth:
 
     The pace is TPOT, or TTFT where answers have a single token. Raises ServerNotReady if a round has no good answer.
     """
-    rule = study.warm_up
+    rule, began_ns = study.warm_up, time.monotonic_ns()
     medians: list[float] = []
     tells_usage = False
     for round_number in range(max(1, rule.at_most_requests // rule.at_least_requests)):
@@ -35,7 +40,8 @@ async def warm_up(study: Study, running: RunningArm, crew: Crew) -> Warmth:
         tells_usage = tells_usage or any(record.output_tokens is not None for record in good)
         if _stable(medians, rule.stable_within):
             break
-    return Warmth(tuple(medians), tells_usage)
+    seconds = (time.monotonic_ns() - began_ns) / 1e9
+    return Warmth(tuple(medians), tells_usage, _stable(medians, rule.stable_within), seconds)
 
 
 def _stable(medians: list[float], within: float) -> bool:

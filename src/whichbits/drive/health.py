@@ -14,9 +14,12 @@ from statistics import median
 
 import numpy as np
 
+from whichbits.drive.crew.clock import ClockAgreement
 from whichbits.drive.crew.tally import Tally
 from whichbits.drive.part import PartReport
 from whichbits.drive.reasons import (
+    BOUND,
+    BOUNDS,
     BUSY,
     EVENT_LOOP,
     FEWER_SENT,
@@ -72,13 +75,15 @@ _MS = 1_000_000
 class Observations:
     """What the check is made from: what each worker saw, and the counts of the whole cell.
 
-    ``requested_rate`` is of the plan's own arrivals, per second; None in a closed loop.
+    ``requested_rate`` is of the plan's own arrivals, per second; None in a closed loop. ``clocks`` are those of workers
+    on other machines.
     """
 
     open_loop: bool
     parts: Sequence[PartReport]
     tally: Tally
     requested_rate: float | None = None
+    clocks: ClockAgreement | None = None
 
 
 @dataclass(frozen=True)
@@ -108,6 +113,7 @@ def check(seen: Observations) -> ClientHealth:
         *_gap_notes(measures, client_is_late=bool(limits)),
         *_connect_notes(measures),
         *_rate_notes(measures, seen.requested_rate),
+        *_clock_notes(measures, seen),
     ]
     verdicts: set[ClientVerdict] = {verdict for verdict, _ in limits}
     worst: ClientVerdict = "client_ok"
@@ -126,6 +132,8 @@ def check(seen: Observations) -> ClientHealth:
         kernel_stamps=measures.kernel_stamps if seen.parts else None,
         requested_rate=seen.requested_rate,
         achieved_rate=measures.achieved_rate,
+        clock_error_ms=seen.clocks.error_ns / _MS if seen.clocks else None,
+        clock_drift_ms=seen.clocks.drift_ns / _MS if seen.clocks and seen.clocks.drift_ns is not None else None,
     )
 
 
@@ -166,31 +174,28 @@ def _read_limits(measures: _Measures) -> list[_Limit]:
 def _late_read_limits(lag: float | None, mean_gap: float | None) -> list[_Limit]:
     if lag is None or mean_gap is None or lag <= READ_FLOOR_MS or lag < LATE_READ_SHARE * mean_gap:
         return []
-    reason = phrase(LATE_READS, lag=lag, share=_share(lag, mean_gap), mean_gap=mean_gap, suspect=LATE_READ_SHARE)
-    return [("client_suspect", reason)]
+    reason = phrase(LATE_READS, lag=lag, share=_share(lag, mean_gap), mean_gap=mean_gap)
+    bound = phrase(BOUND, suspect=LATE_READ_SHARE)
+    return [("client_suspect", reason + bound)]
 
 
 def _merged_limits(share: float | None) -> list[_Limit]:
     if share is None or share <= SUSPECT_MERGED_SHARE:
         return []
-    reason = phrase(LOST_GAPS, share=share, suspect=SUSPECT_MERGED_SHARE, limited=LIMITED_MERGED_SHARE)
+    reason = phrase(LOST_GAPS, share=share) + _bounds(SUSPECT_MERGED_SHARE, LIMITED_MERGED_SHARE)
     return [(_verdict(share, SUSPECT_MERGED_SHARE, LIMITED_MERGED_SHARE), reason)]
 
 
 def _lag_limits(who: str, lag: float | None, what: str, blurred: float | None) -> list[_Limit]:
     if lag is None or blurred is None or lag <= max(LAG_FLOOR_MS, SUSPECT_LAG_SHARE * blurred):
         return []
-    reason = phrase(
-        LATE,
-        who=who,
-        lag=lag,
-        share=_share(lag, blurred),
-        what=what,
-        blurred=blurred,
-        suspect=SUSPECT_LAG_SHARE,
-        limited=LIMITED_LAG_SHARE,
-    )
+    reason = phrase(LATE, who=who, lag=lag, share=_share(lag, blurred), what=what, blurred=blurred)
+    reason += _bounds(SUSPECT_LAG_SHARE, LIMITED_LAG_SHARE)
     return [(_verdict(_share(lag, blurred), SUSPECT_LAG_SHARE, LIMITED_LAG_SHARE), reason)]
+
+
+def _bounds(suspect: float, limited: float) -> str:
+    return phrase(BOUNDS, suspect=suspect, limited=limited)
 
 
 def _share(lag_ms: float, blurred_ms: float) -> float:
@@ -202,7 +207,7 @@ def _cpu_limits(measures: _Measures) -> list[_Limit]:
     share = measures.cpu_share
     if share is None or share <= SUSPECT_CPU_SHARE:
         return []
-    reason = phrase(BUSY, share=share, suspect=SUSPECT_CPU_SHARE, limited=LIMITED_CPU_SHARE)
+    reason = phrase(BUSY, share=share) + _bounds(SUSPECT_CPU_SHARE, LIMITED_CPU_SHARE)
     return [(_verdict(share, SUSPECT_CPU_SHARE, LIMITED_CPU_SHARE), reason)]
 
 
@@ -226,6 +231,22 @@ def _rate_notes(measures: _Measures, requested: float | None) -> list[str]:
     if requested is None or achieved is None or achieved >= ACHIEVED_SHARE * requested:
         return []
     return [phrase(FEWER_SENT, achieved=achieved, requested=requested)]
+
+
+def _clock_notes(measures: _Measures, seen: Observations) -> list[str]:
+    """Clocks of machines blur who was in flight with whom; a request's latencies are of one machine's clock each."""
+    if seen.clocks is None:
+        return []
+    apart_ms = (seen.clocks.error_ns + (seen.clocks.drift_ns or 0)) / _MS
+    rate = seen.requested_rate
+    what, blurred_ms = ("gap between arrivals", 1e3 / rate) if rate else ("mean request", measures.e2e_ms)
+    if blurred_ms is None or apart_ms <= SUSPECT_LAG_SHARE * blurred_ms:
+        return []
+    note = (
+        f"the machines' clocks agree within {apart_ms:.2g} ms, {_share(apart_ms, blurred_ms):.0%} of the {what} "
+        f"({blurred_ms:.3g} ms): the order of sends and the number in flight are blurred, latencies are not"
+    )
+    return [note]
 
 
 def _verdict(value: float, suspect: float, limited: float) -> ClientVerdict:

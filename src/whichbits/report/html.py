@@ -23,7 +23,7 @@ from whichbits.report.plots.under_roof import under_roof
 from whichbits.report.pooled import repeats
 from whichbits.report.provenance import client_rows, commands, fact_rows, flat, study_yaml
 from whichbits.report.series import changes, points, typical
-from whichbits.report.sheets import at_a_glance, causes, comparisons, quality
+from whichbits.report.sheets import at_a_glance, causes, comparisons, courses, quality
 from whichbits.report.sheets.quality import sentences
 from whichbits.report.table import groups, has_thin
 from whichbits.report.validity import loads_text, measured_loads
@@ -94,6 +94,7 @@ def html(summary: Summary, manifest: Manifest, spoken: Language = ENGLISH) -> Ma
         glance=at_a_glance(summary, manifest),
         arms=[(arm, fact_rows(arm, manifest.arms.get(name))) for name, arm in summary.arms.items()],
         clients=client_rows(summary, manifest),
+        courses=courses(summary, manifest),
         commands=commands(manifest),
         host=flat(manifest.host),
         tools=flat(dict(manifest.tools)),

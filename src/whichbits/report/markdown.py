@@ -18,7 +18,7 @@ from whichbits.report.plots.under_roof import under_roof
 from whichbits.report.pooled import repeats
 from whichbits.report.provenance import client_rows, commands, flat, study_yaml
 from whichbits.report.series import changes
-from whichbits.report.sheets import Sheet, at_a_glance, causes, comparisons, quality
+from whichbits.report.sheets import Sheet, at_a_glance, causes, comparisons, courses, quality
 from whichbits.report.sheets.quality import sentences
 from whichbits.report.table import Row, groups, has_thin
 from whichbits.report.validity import answer_text, doubts, loads_text
@@ -238,6 +238,8 @@ def _provenance(summary: Summary, manifest: Manifest, say: Say) -> Iterable[str]
     ]
     headings = (phrase("arm"), phrase("load"), phrase("failed"), phrase("errors"), phrase("client"), phrase("remarks"))
     yield _table(tuple(map(say, headings)), clients)
+    for sheet in courses(summary, manifest):
+        yield from _sheet(sheet, say)
     yield f"## {say(phrase('Provenance'))}"
     known = flat(manifest.host) | flat(dict(manifest.tools))
     yield "\n".join(f"- {escaped(name)}: {escaped(say(value))}" for name, value in known.items())

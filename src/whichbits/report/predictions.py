@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from rich.table import Column, Table
+from rich.table import Table
 from rich.text import Text
 
 from whichbits.analyze.summary import Summary
 from whichbits.language.language import Say
 from whichbits.language.phrase import phrase
+from whichbits.report.grid import grid
 from whichbits.report.wording import MISSING, plain
 
 MARKS = {"true": "✅", "false": "❌", "undecided": "?", None: MISSING}
@@ -32,7 +33,7 @@ def rows(summary: Summary) -> tuple[Row, ...]:
 
 def terminal(summary: Summary, say: Say) -> Table:
     """Return the predictions as a table for the terminal, the numbers below each."""
-    table = Table.grid(*[Column(overflow="fold")] * 2, padding=(0, 1))
+    table = grid(2, gap=1)
     for row in rows(summary):
         words = Text(plain(row.text))
         words.append(f"\n{plain(say(row.measured))}", style="dim")

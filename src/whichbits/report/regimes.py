@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from rich.console import RenderableType
-from rich.table import Column, Table
 from rich.text import Text
 
 from whichbits.analyze.summary import Summary
 from whichbits.analyze.verdicts import Answer
 from whichbits.language.language import Say
 from whichbits.language.phrase import Phrase, joined, phrase
+from whichbits.report.grid import grid
 from whichbits.report.wording import MISSING, plain
 
 NAMES = {
@@ -51,7 +51,7 @@ def scope(summary: Summary) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 def terminal(summary: Summary, say: Say) -> Iterable[RenderableType]:
     """Return the regimes as a table, and where their scope is told: it fills a terminal."""
-    table = Table.grid(*[Column(overflow="fold")] * 3, padding=(0, 2))
+    table = grid(3, gap=2)
     for row in rows(summary):
         table.add_row(say(row.name), Text(plain(row.arm), style="bold"), Text(plain(say(row.why))))
     yield table

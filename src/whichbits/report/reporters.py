@@ -63,12 +63,11 @@ def summary_json(
     return {"summary.json": encoded(summary)}
 
 
-def write_reports(  # noqa: PLR0913 - what, where to, and in which form and language
+def write_reports(  # noqa: PLR0913, PLR0917 - what, where to, and in which form and language
     summary: Summary,
     manifest: Manifest,
     folder: Path,
     console: Console,
-    *,
     names: Iterable[str] = WRITTEN,
     spoken: Language = ENGLISH,
 ) -> tuple[Path, ...]:

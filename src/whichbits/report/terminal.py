@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from rich.console import Console, Group, JustifyMethod, RenderableType
 from rich.padding import Padding
 from rich.segment import Segment, Segments
-from rich.table import Column, Table
+from rich.table import Table
 from rich.text import Text
 
 from whichbits.analyze.summary import Crossover, Summary
@@ -16,6 +16,7 @@ from whichbits.record.schema import Manifest
 from whichbits.report import cost, predictions, regimes
 from whichbits.report.cell_table import cap_text, cell_table, legend
 from whichbits.report.cost import cost_headings, cost_rows
+from whichbits.report.grid import grid
 from whichbits.report.important import in_short, most_important
 from whichbits.report.measures import headlines, name_of
 from whichbits.report.sheets import Sheet
@@ -37,8 +38,6 @@ from whichbits.report.wording import (
     verdict_texts,
 )
 
-_FOLDING = (Column(overflow="fold"), Column(overflow="fold"))
-"""Rich counts characters where it cuts the blank at a line's end, so that an ellipsis would eat wide letters."""
 _MOST_FINDINGS = 8
 _MOST_PAIRS = 6
 _FINDING_LENGTH = 142
@@ -126,7 +125,7 @@ def _title(summary: Summary, manifest: Manifest, folder: str, say: Say) -> Text:
 
 
 def _answer(summary: Summary, say: Say) -> Table:
-    table = Table.grid(*_FOLDING, padding=(0, 2))
+    table = grid(2, gap=2)
     for entry in summary.recommendation:
         words = Text(plain(say(answer_text(entry))), style="bold")
         if doubted := doubts(entry, summary, beside_text=True):
@@ -155,7 +154,7 @@ def _arms(summary: Summary, say: Say) -> Table:
 
 def _quality(summary: Summary, manifest: Manifest, say: Say) -> Iterator[RenderableType]:
     if said := list(sentences(summary)):
-        table = Table.grid(*_FOLDING, padding=(0, 1))
+        table = grid(2, gap=1)
         for sentence in said:
             table.add_row("-", Text(plain(say(sentence))))
         body: list[RenderableType] = [table]
@@ -250,7 +249,7 @@ def _findings(summary: Summary, say: Say) -> Iterator[RenderableType]:
     """Show the few most important, each once; those that a table above tells are left to the reports."""
     told = [finding for finding in summary.findings if finding.code not in _IN_TABLES]
     shown = most_important(told, _MOST_FINDINGS)
-    table = Table.grid(*_FOLDING, padding=(0, 1))
+    table = grid(2, gap=1)
     for finding, alike in shown:
         words = Text(plain(in_short(say(finding.text), _FINDING_LENGTH - len(finding.code))))
         more = say(phrase(", {alike} more", alike=alike)) if alike else ""

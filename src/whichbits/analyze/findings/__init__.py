@@ -16,6 +16,8 @@ from whichbits.analyze.findings.measurement import (
     median_based_batch,
     peak_above_cap,
     short_outputs,
+    throughput_drifts,
+    warm_up_gave_up,
 )
 from whichbits.analyze.findings.mocks import mocked
 from whichbits.analyze.findings.observed import Check, Observed
@@ -71,6 +73,7 @@ CHECKS: tuple[Check, ...] = (
     not_cold,
     unexpected_hits,
     client_limits,
+    warm_up_gave_up,
     busy_machine,
     throttled_gpus,
     lengths_not_forced,
@@ -123,6 +126,7 @@ CHECKS: tuple[Check, ...] = (
     # How far single numbers carry.
     throughput_against_latency,
     drain_dominated,
+    throughput_drifts,
     median_based_batch,
     peak_above_cap,
     thin_tails,

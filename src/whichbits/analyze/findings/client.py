@@ -5,9 +5,9 @@ from urllib.parse import urlsplit
 
 from whichbits.analyze.findings.observed import Observed, evidence, place
 from whichbits.analyze.summary import Finding
-from whichbits.drive.reasons import known_again
+from whichbits.drive.reasons import known_again, without_bounds
 from whichbits.language.phrase import phrase
-from whichbits.record.schema import ArmRecord, Cell, Manifest
+from whichbits.record.schema import ArmRecord, Cell, ClientHealth, Manifest
 
 QUIET_CORES = 0.1
 """Cores; an idle system's own daemons stay well below, and a tenth of a core already shifts the median of an arm that
@@ -25,12 +25,23 @@ def client_limits(observed: Observed) -> Iterator[Finding]:
         cell = next(cell for cell in observed.cells if cell.cell == recorded.cell)
         limited = recorded.client.verdict == "client_limited"
         text = (
-            phrase("{place}: the client was the limit, so the cell is left out of comparisons.", place=place(cell))
+            phrase(
+                "{place}: the client was the limit, so the cell is left out of comparisons{why}.",
+                place=place(cell),
+                why=_why(recorded.client),
+            )
             if limited
-            else phrase("{place}: the client may have been the limit.", place=place(cell))
+            else phrase(
+                "{place}: the client may have been the limit{why}.", place=place(cell), why=_why(recorded.client)
+            )
         )
         code = "client_limited" if limited else "client_suspect"
         yield Finding("observed", code, text, (*evidence([cell]), *map(known_again, recorded.client.reasons)))
+
+
+def _why(client: ClientHealth) -> str:
+    """Return the first reason without the bounds that it was held against; all of them are evidence."""
+    return phrase(" ({reason})", reason=without_bounds(client.reasons[0])) if client.reasons else ""
 
 
 def busy_machine(observed: Observed) -> Iterator[Finding]:

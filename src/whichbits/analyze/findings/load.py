@@ -45,14 +45,7 @@ def rate_not_reached(observed: Observed) -> Iterator[Finding]:
             "that time from the send leave the wait before it out of TTFT.",
             places=places(behind),
         )
-        lines = each(
-            behind,
-            lambda cell: phrase(
-                "{requests_per_s} of {request_rate:g} requests/s",
-                requests_per_s=number(cell.requests_per_s or 0),
-                request_rate=cell.request_rate,
-            ),
-        )
+        lines = each(behind, _served_words)
         settled = phrase("rates that each arm can serve, with TTFT from the scheduled time")
         yield Finding("observed", "rate_not_reached", text, lines, settled)
 
@@ -139,10 +132,54 @@ def _batches(observed: Observed) -> str:
 
 
 def is_behind(cell: CellSummary) -> bool:
-    """Return whether requests came faster than they were served."""
-    # A cell also lasts until its last answer: short ones lose a tenth to that alone.
+    """Return whether requests came faster than they were served: within the steady window where there is one."""
+    rates = cell.arrival_rates
+    if cell.steady is not None and cell.steady.reason == "in_flight_grows":
+        return True
+    if rates is not None and rates.steady_served is not None:
+        return rates.steady_served < SERVED_SHARE * _due(rates.asked, rates.steady_planned)
+    # Such a cell also lasts until its last answer: short ones lose a tenth to that alone.
     served = cell.requests_per_s
-    return cell.request_rate is not None and served is not None and served < SERVED_SHARE * cell.request_rate
+    if cell.request_rate is None or served is None:
+        return False
+    return served < SERVED_SHARE * _due(cell.request_rate, None if rates is None else rates.planned)
+
+
+def _due(asked: float, planned: float | None) -> float:
+    """Return the lower rate: fewer may be planned by chance, or because a ramp reaches the load's rate at its end."""
+    return asked if planned is None else min(asked, planned)
+
+
+def _served_words(cell: CellSummary) -> str:
+    rates = cell.arrival_rates
+    if rates is None or rates.steady_served is None:
+        planned = (
+            ""
+            if rates is None or rates.planned is None
+            else phrase(", {planned} planned", planned=number(rates.planned))
+        )
+        return phrase(
+            "{requests_per_s} of {request_rate:g} requests/s{planned}",
+            requests_per_s=number(cell.requests_per_s or 0),
+            request_rate=cell.request_rate,
+            planned=planned,
+        )
+    planned = (
+        ""
+        if rates.steady_planned is None
+        else phrase(", {steady_planned} planned", steady_planned=number(rates.steady_planned))
+    )
+    within = phrase(
+        "within the steady window {steady_sent} sent{planned}",
+        steady_sent=number(rates.steady_sent or 0),
+        planned=planned,
+    )
+    return phrase(
+        "{steady_served} of {asked:g} requests/s ({within})",
+        steady_served=number(rates.steady_served),
+        asked=rates.asked,
+        within=within,
+    )
 
 
 def _waits(cell: CellSummary) -> bool:

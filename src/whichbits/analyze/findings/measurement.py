@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from whichbits.analyze.findings.observed import Observed, each, number, places
 from whichbits.analyze.load_curves import load_unit
-from whichbits.analyze.summary import CellSummary, Finding
-from whichbits.language.phrase import joined, phrase
+from whichbits.analyze.summary import CellSummary, Finding, WarmUp
+from whichbits.language.phrase import joined, listed, phrase
 
 FEW_WAVES = 4.0
 DRAINED = 0.1
@@ -27,6 +27,40 @@ def drain_dominated(observed: Observed) -> Iterator[Finding]:
         )
         settled = phrase("cells of ten waves or more (`cell.per_stream: 10`), or throughput in the steady window")
         yield Finding("observed", "drain_dominated", text, each(drained, _waves_words), settled)
+
+
+def throughput_drifts(observed: Observed) -> Iterator[Finding]:
+    """Name cells whose throughput rose or fell for as long as they lasted."""
+    drifting = [cell for cell in observed.done if cell.steady is not None and cell.steady.reason == "throughput_drifts"]
+    if drifting:
+        text = phrase(
+            "Throughput never settles in {places}: it rises or falls from one end of the load to the other, "
+            "so that every average depends on how long the cell lasted. Contexts that grow, a cache that "
+            "fills, an arm that is not warm or a GPU that slows down look like this.",
+            places=places(drifting),
+        )
+        lines = each(drifting, lambda cell: phrase("tokens/s change by {drift:+.0%}", drift=_drift(cell)))
+        yield Finding(
+            "observed", "throughput_drifts", text, lines, phrase("longer cells, and the GPU's clocks over them")
+        )
+
+
+def warm_up_gave_up(observed: Observed) -> Iterator[Finding]:
+    """Name arms that were measured although their pace had not settled."""
+    restless = [arm for arm in observed.arms.values() if arm.warm_up is not None and arm.warm_up.stable is False]
+    if restless:
+        text = phrase(
+            "Warm-up gave up on {names}: no two rounds agreed on the pace, so that the first cells may hold "
+            "compilation, graph capture or a machine that was busy.",
+            names=listed([arm.arm for arm in restless]),
+        )
+        lines = tuple(
+            phrase("{arm}: {rounds_words}", arm=arm.arm, rounds_words=_rounds_words(arm.warm_up))
+            for arm in restless
+            if arm.warm_up is not None
+        )
+        settled = phrase("more requests of warm-up (`warm_up.at_most_requests`)")
+        yield Finding("observed", "warm_up_gave_up", text, lines, settled)
 
 
 def median_based_batch(observed: Observed) -> Iterator[Finding]:
@@ -91,6 +125,20 @@ def lengths_not_forced(observed: Observed) -> Iterator[Finding]:
         )
 
 
+def _drift(cell: CellSummary) -> float:
+    return 0.0 if cell.steady is None or cell.steady.drift is None else cell.steady.drift
+
+
+def _rounds_words(warm_up: WarmUp) -> str:
+    took = "" if warm_up.seconds is None else phrase(", in {seconds} s", seconds=number(warm_up.seconds))
+    return phrase(
+        "medians of {count} rounds {list} ms{took}",
+        count=len(warm_up.rounds_ms),
+        list=joined(", ", map(number, warm_up.rounds_ms)),
+        took=took,
+    )
+
+
 def _waves(cell: CellSummary) -> float | None:
     return cell.requests / cell.concurrency if cell.concurrency and load_unit([cell]) == "concurrency" else None
 
@@ -107,6 +155,10 @@ def _is_drained(cell: CellSummary) -> bool:
 def _waves_words(cell: CellSummary) -> str:
     steady = cell.steady_output_tokens_per_s
     beside = "" if steady is None else phrase("; steady {steady}", steady=number(steady))
+    if cell.drain is not None:
+        beside += phrase(
+            "; drain {seconds} s, {share:.0%} of the cell", seconds=number(cell.drain.seconds), share=cell.drain.share
+        )
     return phrase(
         "{requests} requests / {concurrency} streams = {waves:.1f} waves; output {output_tokens_per_s} "
         "tokens/s{beside}",

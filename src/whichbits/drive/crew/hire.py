@@ -20,16 +20,17 @@ _LEAVE_SECONDS = 2.0
 class Hired:
     """A worker and the channel to it.
 
-    ``clock_offset_ns`` is its monotonic clock less ours: 0 on one machine. ``dismiss`` ends it, whatever it does;
-    ``fate`` says how it ended, or None while it lives.
+    ``dismiss`` ends it, whatever it does; ``fate`` says how it ended, or None while it lives. ``machine`` names
+    another machine than the lead's, whose clock and disk are not ours; None is this one. ``notes`` are for each cell.
     """
 
     name: str
     channel: Channel
     dismiss: Callable[[], None]
     fate: Callable[[], str | None]
-    clock_offset_ns: int = 0
+    machine: str | None = None
     pid: int | None = None
+    notes: tuple[str, ...] = ()
 
 
 Hire = Callable[[int], Hired]

@@ -6,15 +6,17 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from whichbits.drive.crew.hire import Hired
-from whichbits.drive.crew.orders import Done, Failed, Order, Refused, Start, Stop, Told, Warm
-from whichbits.drive.crew.service import GONE
+from whichbits.drive.crew.hand import Hand
+from whichbits.drive.crew.orders import Start, Stop
 
 START_AHEAD_SECONDS = 0.02
 """From the word to start until the start: many times what the word takes to reach every worker of a busy machine."""
 
 LONE_START_AHEAD_SECONDS = 0.005
 """The same where nobody has to be waited for."""
+
+ROUND_TRIPS_AHEAD = 10
+"""To workers elsewhere the word may take as many of the quickest round trips: a network has slow moments, too."""
 
 END_SECONDS = 10.0
 """How long a worker may take to end in order when nobody wants its part any more."""
@@ -31,56 +33,6 @@ class Progress(Protocol):
         ...
 
 
-class Hand:
-    """One worker in one cell. ``done`` stays None if it ``refused``, or was ``lost``, which says how."""
-
-    def __init__(self, worker: Hired, order: Order) -> None:
-        self.worker = worker
-        self.order = order
-        self.is_warm = False
-        self.told = Told()
-        self.done: Done | None = None
-        self.refused: Refused | None = None
-        self.lost: str | None = None
-
-    @property
-    def is_over(self) -> bool:
-        """Whether nothing more is to be heard of the part."""
-        return self.done is not None or self.has_failed
-
-    @property
-    def has_failed(self) -> bool:
-        """Whether the part ended otherwise than in order."""
-        return self.refused is not None or self.lost is not None
-
-    def hear(self) -> None:
-        """Take the message that has arrived."""
-        try:
-            message = self.worker.channel.recv()
-        except GONE:
-            self.lost = f"{self.worker.name} {self.worker.fate() or 'hung up'}"
-            return
-        match message:
-            case Warm():
-                self.is_warm = True
-            case Told():
-                self.told = message
-            case Done():
-                self.done = message
-            case Refused():
-                self.refused = message
-            case Failed(error):
-                self.lost = f"{self.worker.name} failed: {error}"
-
-    def say(self, message: Any) -> None:
-        """Tell the worker, if it still listens; that it does not is heard soon enough."""
-        if not self.is_over:
-            try:
-                self.worker.channel.send(message)
-            except GONE:
-                return
-
-
 class Leading:
     """The lead's side of one cell, on the running event loop."""
 
@@ -95,22 +47,37 @@ class Leading:
 
         If the caller is cancelled, the workers end in order first. A worker that does not end is lost.
         """
+        await self._read_clocks()
         loop = asyncio.get_running_loop()
         for hand in self._hands:
             loop.add_reader(hand.worker.channel.fileno(), self._hear, hand)
             # uvloop makes what it watches non-blocking, and a long message would then break off in the middle.
             os.set_blocking(hand.worker.channel.fileno(), True)
         # In threads: an order may be a hundred megabytes, and a worker that is new listens only when it has started.
-        ordering = asyncio.gather(*(asyncio.to_thread(hand.say, hand.order) for hand in self._hands))
         try:
-            await asyncio.shield(ordering)
+            await self._in_threads(Hand.begin, self._hands)
             await self._to_the_end(stop)
         finally:
-            await asyncio.wait({ordering})
             await self._end_in_order()
             for hand in self._hands:
                 loop.remove_reader(hand.worker.channel.fileno())
+                hand.end()
+        await self._read_clocks()
         self._tell()
+
+    async def _read_clocks(self) -> None:
+        """Ask those elsewhere for their time, while nobody listens for anything else on their channels."""
+        await self._in_threads(Hand.read_clock, [hand for hand in self._hands if hand.worker.machine is not None])
+
+    @staticmethod
+    async def _in_threads(step: Callable[[Hand], None], hands: Sequence[Hand]) -> None:
+        """Take a step that talks to workers; if the caller is cancelled, no talk is left half over."""
+        if hands:
+            taking = asyncio.gather(*(asyncio.to_thread(step, hand) for hand in hands))
+            try:
+                await asyncio.shield(taking)
+            finally:
+                await asyncio.wait({taking})
 
     async def _to_the_end(self, stop: asyncio.Event) -> None:
         stopping = asyncio.ensure_future(self._stopped_by(stop))
@@ -124,9 +91,10 @@ class Leading:
 
     def _start(self) -> None:
         ahead_s = START_AHEAD_SECONDS if len(self._hands) > 1 else LONE_START_AHEAD_SECONDS
-        start_ns = time.monotonic_ns() + round(ahead_s * _NS)
+        farthest_ns = max(2 * hand.clock.error_ns for hand in self._hands)
+        start_ns = time.monotonic_ns() + round(ahead_s * _NS) + ROUND_TRIPS_AHEAD * farthest_ns
         for hand in self._hands:
-            hand.say(Start(start_ns + hand.worker.clock_offset_ns))
+            hand.say(Start(start_ns + hand.clock.offset_ns))
 
     async def _end_in_order(self) -> None:
         """Let nobody work on, and wait for the last, even if the caller is in a hurry."""
