@@ -263,6 +263,27 @@ async def test_a_killed_worker_is_one_error_and_loses_only_its_own(tmp_path: Pat
     assert again.tally.requests == 4
 
 
+async def test_a_worker_that_hangs_does_not_keep_the_user_who_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whichbits.drive.crew.leading.END_SECONDS", 0.3)
+    monkeypatch.setattr("whichbits.drive.crew.hire._LEAVE_SECONDS", 0.1)
+    stop = asyncio.Event()
+    with Crew(2) as crew:
+        async with serving(silence) as fake:
+            driving = asyncio.ensure_future(
+                capture_cell([fake.target], plan(2), Load(concurrency=2), LIMITS, 0, stop=stop, crew=crew)
+            )
+            await eventually(lambda: len(fake.received) == 2)
+            hung = crew.hired[1].pid
+            assert hung is not None
+            os.kill(hung, signal.SIGSTOP)
+            stop.set()
+            capture = await asyncio.wait_for(driving, 20)
+
+    assert capture.failure is not None
+    assert "worker 1 did not end within" in capture.failure.what
+    assert not psutil.pid_exists(hung)
+
+
 async def test_a_worker_without_memory_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def no_memory(_part: CellPart, lead: Lead) -> PartReport:
         lead.start()

@@ -41,6 +41,7 @@ class Leading:
         self._progress = progress
         self._told_ns = 0
         self._news = asyncio.Event()
+        self._is_overdue = False
 
     async def through(self, stop: asyncio.Event) -> None:
         """Lead the hands to their end: of the plan, of ``stop``, or of the first that is lost.
@@ -82,9 +83,9 @@ class Leading:
     async def _to_the_end(self, stop: asyncio.Event) -> None:
         stopping = asyncio.ensure_future(self._stopped_by(stop))
         try:
-            await self._until(lambda: self._any_failed() or all(hand.is_warm or hand.is_over for hand in self._hands))
+            await self._until(lambda: self._all_warm() or self._any_failed() or self._is_overdue)
             self._start()
-            await self._until(lambda: self._all_over() or self._any_failed())
+            await self._until(lambda: self._all_over() or self._any_failed() or self._is_overdue)
         finally:
             stopping.cancel()
             await asyncio.gather(stopping, return_exceptions=True)
@@ -109,12 +110,18 @@ class Leading:
     def _all_over(self) -> bool:
         return all(hand.is_over for hand in self._hands)
 
+    def _all_warm(self) -> bool:
+        return all(hand.is_warm or hand.is_over for hand in self._hands)
+
     def _any_failed(self) -> bool:
         return any(hand.has_failed for hand in self._hands)
 
     async def _stopped_by(self, stop: asyncio.Event) -> None:
         await stop.wait()
         self._say_to_all(Stop())
+        await asyncio.sleep(END_SECONDS)
+        self._is_overdue = True  # a worker that hangs hears nothing, and would keep the user for ever
+        self._news.set()
 
     def _hear(self, hand: Hand) -> None:
         hand.hear()
