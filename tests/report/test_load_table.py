@@ -8,6 +8,7 @@ from rich.console import Console
 from tests.report.make_summary import make_manifest, make_summary
 from whichbits.analyze.sending import ArrivalRates
 from whichbits.analyze.summary import Summary
+from whichbits.language.language import ENGLISH
 from whichbits.record.schema import ClientHealth, Manifest
 from whichbits.report.load_table import print_load
 from whichbits.report.wording import number
@@ -18,7 +19,7 @@ LATE = ClientHealth("client_limited", ("event loop: too late",), 1.0, 9.0, 0.9, 
 
 def page(summary: Summary, manifest: Manifest) -> str:
     shown = io.StringIO()
-    print_load(summary, manifest, Console(file=shown, width=100, no_color=True), "a folder")
+    print_load(summary, manifest, Console(file=shown, width=100, no_color=True), "a folder", ENGLISH)
     return shown.getvalue()
 
 

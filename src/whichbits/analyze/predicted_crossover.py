@@ -15,6 +15,7 @@ from whichbits.analyze.decision import changes_of_sign, zero_between
 from whichbits.analyze.load_curves import MARGIN, METRICS, comparable, load_unit
 from whichbits.analyze.pairing import Compared, Resampled
 from whichbits.analyze.summary import CellSummary, Crossing, Crossover, CrossoverVerdict, Lead, Metric
+from whichbits.language.phrase import joined, phrase
 from whichbits.record.timelines import Floats
 
 _Z = 1.96
@@ -76,7 +77,7 @@ def _judged(
         load_unit=compared.unit,
         loads=tuple(loads.tolist()),
         ratios=tuple(np.exp(best).tolist()),
-        note="; ".join(_notes(verdict, verdicts, loads)) or None,
+        note=joined("; ", _notes(verdict, verdicts, loads)) or None,
         ratio_intervals=tuple(zip(np.exp(best - reach).tolist(), np.exp(best + reach).tolist(), strict=True))
         if len(draws) > 1
         else (),
@@ -155,8 +156,10 @@ def _lead(arms: tuple[str, str], metric: Metric, loads: Floats, best: Floats, re
 def _notes(verdict: CrossoverVerdict, drawn: Sequence[CrossoverVerdict], loads: Floats) -> Iterator[str]:
     if drawn:
         crossing = drawn.count("crosses")
-        yield f"{crossing} of {len(drawn)} draws of the predictor's constants cross"
+        yield phrase(
+            "{crossing} of {count} draws of the predictor's constants cross", crossing=crossing, count=len(drawn)
+        )
         if verdict == "crosses" and crossing * 2 < len(drawn):
-            yield "most draws do not: calibrate before acting on it"
+            yield phrase("most draws do not: calibrate before acting on it")
     if loads.size == 1:
-        yield f"one load only ({loads[0]:g}): a crossing elsewhere cannot be seen"
+        yield phrase("one load only ({loads:g}): a crossing elsewhere cannot be seen", loads=loads[0])

@@ -63,7 +63,7 @@ def summarize(run: Run, resampled: Resampled | None = None) -> Summary:
 
 def summary_json(summary: Summary) -> bytes:
     """Return summary.json; what is unknown is null."""
-    return msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n"
+    return msgspec.json.format(msgspec.json.encode(summary, enc_hook=str), indent=2) + b"\n"
 
 
 def _cells(

@@ -8,6 +8,7 @@ import numpy as np
 from whichbits.analyze.load_curves import MARGIN, METRICS, load_words
 from whichbits.analyze.quality.measures import ArmQuality, Quality, Speed, TradeOff, Valued
 from whichbits.analyze.summary import ArmSummary, Crossover, LoadUnit, Metric
+from whichbits.language.phrase import listed, phrase
 
 _SPEED: Mapping[LoadUnit, Metric] = {"concurrency": "output_tokens_per_s", "request_rate": "tpot_ms.p50"}
 """Under a fixed rate every arm that keeps up has the same throughput: there the pace tells them apart."""
@@ -108,39 +109,54 @@ def _faster(crossover: Crossover, arm: str, at: int) -> Valued:
 def words(found: TradeOff, arm: ArmQuality, reference: str) -> str:
     """Return what the step from the reference to the arm costs and buys, in a sentence."""
     if arm.verdict == "reference":
-        return f"{found.arm} is the reference."
-    size = "" if found.size_ratio is None else f"{found.size_ratio:.2g}x the weights; "
+        return phrase("{arm} is the reference.", arm=found.arm)
+    size = "" if found.size_ratio is None else phrase("{size_ratio:.2g}x the weights; ", size_ratio=found.size_ratio)
     if arm.verdict == "broken":
-        return f"{found.arm} against {reference}: broken, whatever its size and speed."
-    return f"{found.arm} against {reference}: {size}{price(arm)}{_bought(found.speeds)}."
+        return phrase(
+            "{arm} against {reference}: broken, whatever its size and speed.", arm=found.arm, reference=reference
+        )
+    return phrase(
+        "{arm} against {reference}: {size}{price}{bought}.",
+        arm=found.arm,
+        reference=reference,
+        size=size,
+        price=price(arm),
+        bought=_bought(found.speeds),
+    )
 
 
 def price(arm: ArmQuality) -> str:
     """Return what is lost in answers: ``-0.6 % agreement (perplexity +1.2 %)``."""
     if arm.verdict == "same":
-        return "no difference in answers beyond float noise"
+        return phrase("no difference in answers beyond float noise")
     if arm.overall is None:
-        return "an unknown loss in answers"
+        return phrase("an unknown loss in answers")
     ratio = arm.overall.perplexity_ratio
-    perplexity = f"perplexity {100 * (ratio.value - 1):+.2g} %"
+    perplexity = phrase("perplexity {value:+.2g} %", value=100 * (ratio.value - 1))
     if ratio.low is not None and ratio.high is not None and ratio.low <= 1 <= ratio.high:
-        perplexity += " (not told apart from none)"
+        perplexity += phrase(" (not told apart from none)")
     if arm.overall.agreement is None:
         return perplexity
-    return f"{100 * (arm.overall.agreement.value - 1):+.2g} % agreement ({perplexity})"
+    return phrase(
+        "{value:+.2g} % agreement ({perplexity})", value=100 * (arm.overall.agreement.value - 1), perplexity=perplexity
+    )
 
 
 def _bought(speeds: Sequence[Speed]) -> str:
     """Return the second half of the sentence; nothing where no load was served."""
     parts = [_speed_words(speed) for speed in speeds]
     if len(parts) == 2 and parts[0][0] == parts[1][0]:
-        return f" {parts[0][0]} {parts[0][1]} and {parts[1][1]}"
-    return " " + " and ".join(f"{verb} {what}" for verb, what in parts) if parts else ""
+        return phrase(" {verb} {low} and {high}", verb=parts[0][0], low=parts[0][1], high=parts[1][1])
+    return " " + listed((phrase("{verb} {what}", verb=verb, what=what) for verb, what in parts)) if parts else ""
 
 
 def _speed_words(speed: Speed) -> tuple[str, str]:
-    ratio, at = speed.ratio.value, f"at load {load_words(speed.load)}"
+    ratio, at = speed.ratio.value, phrase("at load {load}", load=load_words(speed.load))
     unsure = speed.ratio.low is not None and speed.ratio.high is not None and speed.ratio.low <= 1 <= speed.ratio.high
     if unsure or abs(np.log(ratio)) <= np.log1p(MARGIN):
-        return "buys", f"nothing {at}"
-    return ("buys", f"{ratio:.2g}x {at}") if ratio > 1 else ("costs", f"{100 * (1 - ratio):.2g} % {at}")
+        return phrase("buys"), phrase("nothing {at}", at=at)
+    return (
+        (phrase("buys"), phrase("{ratio:.2g}x {at}", ratio=ratio, at=at))
+        if ratio > 1
+        else (phrase("costs"), phrase("{ratio:.2g} % {at}", ratio=100 * (1 - ratio), at=at))
+    )

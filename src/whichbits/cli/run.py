@@ -30,6 +30,7 @@ from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import stop_on_signals
 from whichbits.drive.crew.engage import engaged, refuse_missing_crew
 from whichbits.errors import BadInput, ServerNotReady, WhichbitsError
+from whichbits.language.language import Code
 from whichbits.record.run import Run
 from whichbits.record.schema import SCHEMA_VERSION, Manifest, SearchRecord
 from whichbits.record.writer import RunWriter
@@ -58,6 +59,7 @@ def run(
     print_manifests: Switch = False,
     image: str | None = None,
     driver_image: str | None = None,
+    lang: Code = "en",
 ) -> int:
     """Serve each arm, drive equal traffic at it, and say which bits win from which load on.
 
@@ -71,6 +73,7 @@ def run(
         print_manifests: Print a Kubernetes Deployment and Service for each arm, for `kubectl apply`; start nothing.
         image: Image of the Deployments of arms that name none.
         driver_image: Print a Job, too, that runs the study inside the cluster; its image has whichbits and kubectl.
+        lang: Language of the reports and of what is printed at the end; summary.json stays English.
     """
     if print_manifests:
         return write_manifests(study, image, driver_image)
@@ -86,11 +89,13 @@ def run(
         return 0
     if task.folder is not None and not task.visits and not unasked(task.study, task.folder):
         _say(f"Nothing is left to do: every cell of {task.folder} is done.")
-        return answer(task.folder, task.study, Ended(), json=json)
-    return carry_out(task, output, json=json, plain=plain)
+        return answer(task.folder, task.study, Ended(), json=json, lang=lang)
+    return carry_out(task, output, json=json, plain=plain, lang=lang)
 
 
-def carry_out(task: Task, output: Path | None, *, json: bool, plain: bool, show: Show = print_summary) -> int:
+def carry_out(
+    task: Task, output: Path | None, *, json: bool, plain: bool, show: Show = print_summary, lang: Code = "en"
+) -> int:
     """Serve and drive what is left of a task, write its report, ``show`` the answer, and return the exit code."""
     traffic_facts(task.study)  # files that cannot be read are known before weights are fetched
     with listener(plain_lines=plain or None) as listen, engaged(task.study.client) as crew:
@@ -101,7 +106,7 @@ def carry_out(task: Task, output: Path | None, *, json: bool, plain: bool, show:
             stage = Stage(task.study, writer, listen, stop, origin_ns(writer.manifest), crew)
             ended = uvloop.run(_conduct(stage, task.visits, resumed=task.folder is not None))
             crew.close()
-            return answer(writer.folder, task.study, ended, json=json, show=show)
+            return answer(writer.folder, task.study, ended, json=json, show=show, lang=lang)
 
 
 @dataclass(frozen=True)
@@ -130,9 +135,11 @@ async def _conduct(stage: Stage, left: Sequence[Visit], *, resumed: bool) -> End
         return Ended(error=error)
 
 
-def answer(folder: Path, study: Study, ended: Ended, *, json: bool, show: Show = print_summary) -> int:
+def answer(
+    folder: Path, study: Study, ended: Ended, *, json: bool, show: Show = print_summary, lang: Code = "en"
+) -> int:
     """Write the report, print the answer and then what went wrong, and return the exit code."""
-    summary = rebuild_reports(folder, json_to_stdout=json, show=show)
+    summary = rebuild_reports(folder, json_to_stdout=json, show=show, lang=lang)
     if ended.error is not None:
         raise ended.error
     for failure in ended.failures:

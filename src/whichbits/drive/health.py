@@ -17,6 +17,26 @@ import numpy as np
 from whichbits.drive.crew.clock import ClockAgreement
 from whichbits.drive.crew.tally import Tally
 from whichbits.drive.part import PartReport
+from whichbits.drive.reasons import (
+    BOUND,
+    BOUNDS,
+    BUSY,
+    EVENT_LOOP,
+    FEWER_SENT,
+    HANDSHAKES,
+    LATE,
+    LATE_READS,
+    LOST_GAPS,
+    MEAN_GAP,
+    MEAN_REQUEST,
+    MEDIAN_TTFT,
+    READ_LATE,
+    SENDS,
+    SENT_IN_BURSTS,
+    SHORT_GAPS,
+    TURNS,
+)
+from whichbits.language.phrase import phrase
 from whichbits.record.schema import ClientHealth, ClientVerdict
 
 SUSPECT_LAG_SHARE = 0.1
@@ -101,7 +121,7 @@ def check(seen: Observations) -> ClientHealth:
         worst = "client_limited" if "client_limited" in verdicts else "client_suspect"
     return ClientHealth(
         verdict=worst,
-        reasons=tuple([reason for _, reason in limits] + notes),
+        reasons=tuple(str(reason) for reason in [*(reason for _, reason in limits), *notes]),
         send_lag_p99_ms=measures.send_lag_ms,
         loop_lag_p99_ms=measures.loop_lag_ms,
         cpu_share=measures.cpu_share,
@@ -140,45 +160,42 @@ def _measure(seen: Observations) -> _Measures:
 
 def _send_limits(measures: _Measures, *, open_loop: bool) -> list[_Limit]:
     if open_loop:
-        return _lag_limits("sends", measures.send_lag_ms, "median TTFT", measures.ttft_ms)
+        return _lag_limits(SENDS, measures.send_lag_ms, MEDIAN_TTFT, measures.ttft_ms)
     # A stream that waits for its next request is missing from the load for so long.
-    return _lag_limits("turns of a stream", measures.send_lag_ms, "mean request", measures.e2e_ms)
+    return _lag_limits(TURNS, measures.send_lag_ms, MEAN_REQUEST, measures.e2e_ms)
 
 
 def _read_limits(measures: _Measures) -> list[_Limit]:
     if not measures.kernel_stamps:
-        return _lag_limits("event loop", measures.loop_lag_ms, "mean gap between chunks", measures.mean_gap_ms)
+        return _lag_limits(EVENT_LOOP, measures.loop_lag_ms, MEAN_GAP, measures.mean_gap_ms)
     return [*_late_read_limits(measures.read_lag_ms, measures.mean_gap_ms), *_merged_limits(measures.merged_share)]
 
 
 def _late_read_limits(lag: float | None, mean_gap: float | None) -> list[_Limit]:
     if lag is None or mean_gap is None or lag <= READ_FLOOR_MS or lag < LATE_READ_SHARE * mean_gap:
         return []
-    reason = (
-        f"reads: p99 lag {lag:.1f} ms is {_share(lag, mean_gap):.0%} of the mean gap between chunks "
-        f"({mean_gap:.1f} ms); suspect from {LATE_READ_SHARE:.0%}"
-    )
-    return [("client_suspect", reason)]
+    reason = phrase(LATE_READS, lag=lag, share=_share(lag, mean_gap), mean_gap=mean_gap)
+    bound = phrase(BOUND, suspect=LATE_READ_SHARE)
+    return [("client_suspect", reason + bound)]
 
 
 def _merged_limits(share: float | None) -> list[_Limit]:
     if share is None or share <= SUSPECT_MERGED_SHARE:
         return []
-    reason = (
-        f"{share:.1%} of the gaps between chunks are lost in late reads that brought several; "
-        f"suspect above {SUSPECT_MERGED_SHARE:.0%}, limited above {LIMITED_MERGED_SHARE:.0%}"
-    )
+    reason = phrase(LOST_GAPS, share=share) + _bounds(SUSPECT_MERGED_SHARE, LIMITED_MERGED_SHARE)
     return [(_verdict(share, SUSPECT_MERGED_SHARE, LIMITED_MERGED_SHARE), reason)]
 
 
 def _lag_limits(who: str, lag: float | None, what: str, blurred: float | None) -> list[_Limit]:
     if lag is None or blurred is None or lag <= max(LAG_FLOOR_MS, SUSPECT_LAG_SHARE * blurred):
         return []
-    reason = (
-        f"{who}: p99 lag {lag:.1f} ms is {_share(lag, blurred):.0%} of the {what} ({blurred:.1f} ms); "
-        f"suspect above {SUSPECT_LAG_SHARE:.0%}, limited above {LIMITED_LAG_SHARE:.0%}"
-    )
+    reason = phrase(LATE, who=who, lag=lag, share=_share(lag, blurred), what=what, blurred=blurred)
+    reason += _bounds(SUSPECT_LAG_SHARE, LIMITED_LAG_SHARE)
     return [(_verdict(_share(lag, blurred), SUSPECT_LAG_SHARE, LIMITED_LAG_SHARE), reason)]
+
+
+def _bounds(suspect: float, limited: float) -> str:
+    return phrase(BOUNDS, suspect=suspect, limited=limited)
 
 
 def _share(lag_ms: float, blurred_ms: float) -> float:
@@ -190,10 +207,7 @@ def _cpu_limits(measures: _Measures) -> list[_Limit]:
     share = measures.cpu_share
     if share is None or share <= SUSPECT_CPU_SHARE:
         return []
-    reason = (
-        f"the busiest worker used {share:.0%} of one core; suspect above {SUSPECT_CPU_SHARE:.0%}, "
-        f"limited above {LIMITED_CPU_SHARE:.0%}"
-    )
+    reason = phrase(BUSY, share=share) + _bounds(SUSPECT_CPU_SHARE, LIMITED_CPU_SHARE)
     return [(_verdict(share, SUSPECT_CPU_SHARE, LIMITED_CPU_SHARE), reason)]
 
 
@@ -202,22 +216,21 @@ def _gap_notes(measures: _Measures, *, client_is_late: bool) -> list[str]:
     share, mean_ms = measures.short_gap_share, measures.mean_gap_ms
     if share is None or mean_ms is None or share <= SHORT_GAP_SHARE or mean_ms < SHORT_GAP_MEAN_MS:
         return []
-    cause = "the client read late" if client_is_late else "the server or the network sent in bursts"
-    return [f"{share:.0%} of the gaps between chunks are under 1 ms at a mean of {mean_ms:.1f} ms: {cause}"]
+    return [phrase(SHORT_GAPS, share=share, mean=mean_ms, cause=READ_LATE if client_is_late else SENT_IN_BURSTS)]
 
 
 def _connect_notes(measures: _Measures) -> list[str]:
     share = measures.late_connect_share
     if share is None or share <= LATE_CONNECT_SHARE:
         return []
-    return [f"{share:.0%} of the requests had to open a connection, and their latencies contain the handshake"]
+    return [phrase(HANDSHAKES, share=share)]
 
 
 def _rate_notes(measures: _Measures, requested: float | None) -> list[str]:
     achieved = measures.achieved_rate
     if requested is None or achieved is None or achieved >= ACHIEVED_SHARE * requested:
         return []
-    return [f"{achieved:.3g} requests/s left where {requested:.3g} were planned: a cap or the client held them back"]
+    return [phrase(FEWER_SENT, achieved=achieved, requested=requested)]
 
 
 def _clock_notes(measures: _Measures, seen: Observations) -> list[str]:

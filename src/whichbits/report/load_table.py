@@ -5,6 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from whichbits.analyze.summary import CellSummary, Summary
+from whichbits.language.language import Language
 from whichbits.record.schema import Cell, Manifest
 from whichbits.report.important import in_short, most_important
 from whichbits.report.wording import VERDICTS, failures, load_text, number, plain
@@ -28,9 +29,9 @@ _PLAN = ("plan", "req/s", "right")
 """Arrivals are drawn: how many a second the plan has, which the load's rate is only on average."""
 
 
-def print_load(summary: Summary, manifest: Manifest, console: Console, folder: str) -> None:
-    """Print the table of loads; the whole report is in the folder's files."""
-    del folder
+def print_load(summary: Summary, manifest: Manifest, console: Console, folder: str, spoken: Language) -> None:
+    """Print the table of loads, in English; the whole report is in the folder's files."""
+    del folder, spoken
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     rated = any(cell.arrival_rates is not None for cell in summary.cells)
     for heading, below, side in (*_COLUMNS[:-2], *((_PLAN,) if rated else ()), *_COLUMNS[-2:]):

@@ -9,6 +9,7 @@ from whichbits.analyze.quality.distance import PairedText, distance, largest_dif
 from whichbits.analyze.quality.free_answers import compare_answers, identical
 from whichbits.analyze.quality.measures import ArmQuality, Distance, Noise, Quality, QualityVerdict
 from whichbits.analyze.quality.tasks import compare_tasks
+from whichbits.language.phrase import phrase
 from whichbits.quality.asked import Asked, FreeAnswer, ScoredText
 from whichbits.quality.store import read_asked
 from whichbits.quality.task_results import Scores, read_scores
@@ -54,9 +55,12 @@ def reference_note(record: ArmRecord | None) -> str | None:
     fact = None if record is None else record.checkpoint.get("made_from_type")
     if record is None or fact is None or fact.value in (None, "F16", "BF16", "F32"):
         return None
-    return (
-        f"{record.arm} is {record.weight_format}, but its weights are those of a {fact.value} checkpoint at more "
-        f"width: distances to it are distances to an already quantised model."
+    return phrase(
+        "{arm} is {weight_format}, but its weights are those of a {value} checkpoint at more width: "
+        "distances to it are distances to an already quantised model.",
+        arm=record.arm,
+        weight_format=record.weight_format,
+        value=fact.value,
     )
 
 

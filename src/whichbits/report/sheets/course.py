@@ -5,21 +5,22 @@ from typing import Any
 
 from whichbits.analyze.steady import SteadyState
 from whichbits.analyze.summary import CellSummary, Summary, WarmUp
+from whichbits.language.phrase import phrase
 from whichbits.record.schema import Manifest
 from whichbits.report.pooled import Pooled, Reading, by_arm
 from whichbits.report.sheets.sheet import Sheet
 from whichbits.report.wording import MISSING, number, share_text
 
 _REASONS = {
-    "ramp": "none: a ramp",
-    "stages": "none: stages",
-    "nothing_answered": "none: no answer",
-    "too_short": "none: too short",
-    "throughput_drifts": "none: tokens/s drift",
-    "in_flight_grows": "none: a queue grows",
-    "arrivals_vary": "none: arrivals vary",
+    "ramp": phrase("none: a ramp"),
+    "stages": phrase("none: stages"),
+    "nothing_answered": phrase("none: no answer"),
+    "too_short": phrase("none: too short"),
+    "throughput_drifts": phrase("none: tokens/s drift"),
+    "in_flight_grows": phrase("none: a queue grows"),
+    "arrivals_vary": phrase("none: arrivals vary"),
 }
-_STABLE = {True: "settled", False: "gave up", None: MISSING}
+_STABLE = {True: phrase("settled"), False: phrase("gave up"), None: MISSING}
 
 
 def steady_windows(summary: Summary, _: Manifest) -> Sheet | None:
@@ -29,13 +30,24 @@ def steady_windows(summary: Summary, _: Manifest) -> Sheet | None:
         return None
     return Sheet(
         name="steady-windows",
-        title="Steady window and drain",
-        meaning="Throughput within the steady window beside that of the whole cell, medians of the repeats. The window "
-        "lies between the ramp, a slow start if there was one, and the last send; the drain is from there to the last "
-        "answer; shares are of the cell. In flight is an average over time, and the most at any moment.",
+        title=phrase("Steady window and drain"),
+        meaning=phrase(
+            "Throughput within the steady window beside that of the whole cell, medians of the repeats. The "
+            "window lies between the ramp, a slow start if there was one, and the last send; the drain is "
+            "from there to the last answer; shares are of the cell. In flight is an average over time, and "
+            "the most at any moment."
+        ),
         headings=(
-            *("arm", "load", "steady from, to (s)", "share", "tokens/s in it", "of all", "drain s"),
-            *("share", "in flight", "most"),
+            *(
+                phrase("arm"),
+                phrase("load"),
+                phrase("steady from, to (s)"),
+                phrase("share"),
+                phrase("tokens/s in it"),
+                phrase("of all"),
+                phrase("drain s"),
+            ),
+            *(phrase("share"), phrase("in flight"), phrase("most")),
         ),
         rows=tuple(_window_row(each) for each in known),
         words=3,
@@ -49,13 +61,23 @@ def rates(summary: Summary, _: Manifest) -> Sheet | None:
         return None
     return Sheet(
         name="arrival-rates",
-        title="Requested and achieved rates",
-        meaning="Requests a second, medians of the repeats. Arrivals are drawn: what was planned differs from what was "
-        "asked by chance. Served counts good answers within the steady window. The wait is from the scheduled send to "
-        "the actual one, in ms, which TTFT contains and TTFT from send does not.",
+        title=phrase("Requested and achieved rates"),
+        meaning=phrase(
+            "Requests a second, medians of the repeats. Arrivals are drawn: what was planned differs from "
+            "what was asked by chance. Served counts good answers within the steady window. The wait is from "
+            "the scheduled send to the actual one, in ms, which TTFT contains and TTFT from send does not."
+        ),
         headings=(
-            *("arm", "load", "asked", "planned", "sent", "sent, steady", "served, steady"),
-            *("wait p50", "p99", "TTFT p50", "from send"),
+            *(
+                phrase("arm"),
+                phrase("load"),
+                phrase("asked"),
+                phrase("planned"),
+                phrase("sent"),
+                phrase("sent, steady"),
+                phrase("served, steady"),
+            ),
+            *(phrase("wait p50"), phrase("p99"), phrase("TTFT p50"), phrase("from send")),
         ),
         rows=tuple(_rates_row(each) for each in known),
         words=2,
@@ -69,10 +91,19 @@ def warm_ups(summary: Summary, _: Manifest) -> Sheet | None:
         return None
     return Sheet(
         name="warm-up",
-        title="Warm-up",
-        meaning="Rounds of the study's own traffic until the median pace of two in a row agrees within "
-        "the study's bound, before the arm's first cell. None of it is measured.",
-        headings=("arm", "ended", "rounds", "seconds", "first ms a token", "last"),
+        title=phrase("Warm-up"),
+        meaning=phrase(
+            "Rounds of the study's own traffic until the median pace of two in a row agrees within the "
+            "study's bound, before the arm's first cell. None of it is measured."
+        ),
+        headings=(
+            phrase("arm"),
+            phrase("outcome"),
+            phrase("rounds"),
+            phrase("seconds"),
+            phrase("first ms a token"),
+            phrase("last"),
+        ),
         rows=tuple(_warm_up_row(arm, told) for arm, told in known.items()),
         words=2,
     )
@@ -102,9 +133,11 @@ def _window_text(each: Pooled) -> str:
     told: list[SteadyState] = [cell.steady for cell in each.counted if cell.steady is not None]
     windows = [state for state in told if state.reason is None]
     if windows:
-        some = f" ({len(windows)} of {len(told)})" if len(windows) < len(told) else ""
+        some = (
+            phrase(" ({count} of {count_2})", count=len(windows), count_2=len(told)) if len(windows) < len(told) else ""
+        )
         start, end = (each.median(_part("steady", name)) for name in ("start_s", "end_s"))
-        return f"{number(start)} to {number(end)}{some}"
+        return phrase("{start} to {end}{some}", start=number(start), end=number(end), some=some)
     reasons = Counter(state.reason for state in told if state.reason is not None)
     return _REASONS[reasons.most_common(1)[0][0]] if reasons else MISSING
 

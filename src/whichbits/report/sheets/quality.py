@@ -2,26 +2,44 @@
 
 from collections.abc import Iterator
 
-from whichbits.analyze.quality.measures import ArmQuality, Distance, Quality, TradeOff, Valued
+from whichbits.analyze.quality.measures import ArmQuality, Distance, Quality, QualityVerdict, TradeOff, Valued
 from whichbits.analyze.summary import Summary
+from whichbits.language.phrase import joined, phrase
 from whichbits.record.schema import Manifest
 from whichbits.report.sheets.sheet import Sheet
 from whichbits.report.wording import MISSING, number, share_text, short_load
 
 _LARGE = 10
-_LOWER_BOUND = "KL is a lower bound: tokens beyond the likeliest ones are one bucket."
+_VERDICTS: dict[QualityVerdict, str] = {
+    "reference": phrase("reference"),
+    "same": phrase("same"),
+    "differs": phrase("differs"),
+    "broken": phrase("broken"),
+    "unknown": phrase("unknown"),
+}
+_LOWER_BOUND = phrase("KL is a lower bound: tokens beyond the likeliest ones are one bucket.")
 
 
 def distances(summary: Summary, _: Manifest) -> Sheet | None:
     """Return an arm a row, over all texts."""
-    rows = [(arm.arm, arm.verdict, *_distance(arm.overall)) for arm in _arms(summary) if arm.overall is not None]
+    rows = [
+        (arm.arm, _VERDICTS[arm.verdict], *_distance(arm.overall)) for arm in _arms(summary) if arm.overall is not None
+    ]
     if not rows:
         return None
     return Sheet(
         name="quality-arms",
-        title="Distance to the reference",
-        meaning=f"Over texts scored token by token, 95 % intervals by text. {_LOWER_BOUND}",
-        headings=("arm", "verdict", "tokens", "perplexity", "times the reference's", "KL (nats)", "top-1 agreement"),
+        title=phrase("Distance to the reference"),
+        meaning=phrase("Over texts scored token by token, 95 % intervals by text. {bound}", bound=_LOWER_BOUND),
+        headings=(
+            phrase("arm"),
+            phrase("verdict"),
+            phrase("tokens"),
+            phrase("perplexity"),
+            phrase("times the reference's"),
+            phrase("KL (nats)"),
+            phrase("top-1 agreement"),
+        ),
         rows=tuple(rows),
         words=2,
     )
@@ -39,9 +57,17 @@ def by_domain(summary: Summary, _: Manifest) -> Sheet | None:
         return None
     return Sheet(
         name="quality-domains",
-        title="By domain",
-        meaning="The same, domain by domain: few texts each, so wide intervals.",
-        headings=("arm", "domain", "tokens", "perplexity", "times the reference's", "KL (nats)", "top-1 agreement"),
+        title=phrase("By domain"),
+        meaning=phrase("The same, domain by domain: few texts each, so wide intervals."),
+        headings=(
+            phrase("arm"),
+            phrase("domain"),
+            phrase("tokens"),
+            phrase("perplexity"),
+            phrase("times the reference's"),
+            phrase("KL (nats)"),
+            phrase("top-1 agreement"),
+        ),
         rows=tuple(rows),
         words=2,
     )
@@ -54,10 +80,22 @@ def free_answers(summary: Summary, _: Manifest) -> Sheet | None:
         return None
     return Sheet(
         name="quality-answers",
-        title="Free answers",
-        meaning="Greedy answers that end as they like, against the reference's: the same to the last token, tokens "
-        "before the first difference (median), length, how many end by themselves, and how many end in a loop.",
-        headings=("arm", "answers", "identical", "first difference", "tokens", "length ratio", "ended", "loops"),
+        title=phrase("Free answers"),
+        meaning=phrase(
+            "Greedy answers that end as they like, against the reference's: the same to the last token, "
+            "tokens before the first difference (median), length, how many end by themselves, and how many "
+            "end in a loop."
+        ),
+        headings=(
+            phrase("arm"),
+            phrase("answers"),
+            phrase("identical"),
+            phrase("first difference"),
+            phrase("tokens"),
+            phrase("length ratio"),
+            phrase("ended"),
+            phrase("loops"),
+        ),
         rows=tuple(rows),
     )
 
@@ -67,7 +105,7 @@ def task_scores(summary: Summary, _: Manifest) -> Sheet | None:
     rows = [
         (
             arm.arm,
-            f"{task.task}: {task.metric}",
+            phrase("{task}: {metric}", task=task.task, metric=task.metric),
             str(task.questions),
             _share(task.share),
             share_text(task.reference_share),
@@ -82,10 +120,22 @@ def task_scores(summary: Summary, _: Manifest) -> Sheet | None:
         return None
     return Sheet(
         name="quality-tasks",
-        title="Tasks",
-        meaning="By lm-eval, paired question by question: points of difference, recovery as people quote it, and the "
-        "exact McNemar test. A large p says that this many questions cannot tell, not that nothing is lost.",
-        headings=("arm", "task", "questions", "right", "reference", "points", "recovery", "p"),
+        title=phrase("Tasks"),
+        meaning=phrase(
+            "By lm-eval, paired question by question: points of difference, recovery as people quote it, and "
+            "the exact McNemar test. A large p says that this many questions cannot tell, not that nothing "
+            "is lost."
+        ),
+        headings=(
+            phrase("arm"),
+            phrase("task"),
+            phrase("questions"),
+            phrase("right"),
+            phrase("reference"),
+            phrase("points"),
+            phrase("recovery"),
+            phrase("p"),
+        ),
         rows=tuple(rows),
         words=2,
     )
@@ -94,7 +144,13 @@ def task_scores(summary: Summary, _: Manifest) -> Sheet | None:
 def worst_positions(summary: Summary, _: Manifest) -> Sheet | None:
     """Return a token a row."""
     rows = [
-        (arm.arm, f"{each.text} at {each.position}", f"… {each.before}", each.token or MISSING, number(each.gap))
+        (
+            arm.arm,
+            phrase("{text} at {position}", text=each.text, position=each.position),
+            phrase("… {before}", before=each.before),
+            each.token or MISSING,
+            number(each.gap),
+        )
         for arm in _arms(summary)
         for each in arm.worst
     ]
@@ -102,9 +158,9 @@ def worst_positions(summary: Summary, _: Manifest) -> Sheet | None:
         return None
     return Sheet(
         name="quality-worst",
-        title="Where it hurts most",
-        meaning="The tokens that an arm finds least likely in comparison, with what stands before them.",
-        headings=("arm", "text", "before", "token", "nats lost"),
+        title=phrase("Where it hurts most"),
+        meaning=phrase("The tokens that an arm finds least likely in comparison, with what stands before them."),
+        headings=(phrase("arm"), phrase("text"), phrase("before"), phrase("token"), phrase("nats lost")),
         rows=tuple(rows),
         words=4,
     )
@@ -117,9 +173,19 @@ def trade_offs(summary: Summary, _: Manifest) -> Sheet | None:
         return None
     return Sheet(
         name="quality-trade-offs",
-        title="Size, speed and answers",
-        meaning="Against the reference. On the front: no other arm is at least as good in all three and better in one.",
-        headings=("arm", "on the front", "weights GiB", "times", "speed at low load", "at high load", "nats lost"),
+        title=phrase("Size, speed and answers"),
+        meaning=phrase(
+            "Against the reference. On the front: no other arm is at least as good in all three and better in one."
+        ),
+        headings=(
+            phrase("arm"),
+            phrase("on the front"),
+            phrase("weights GiB"),
+            phrase("times"),
+            phrase("speed at low load"),
+            phrase("at high load"),
+            phrase("nats lost"),
+        ),
         rows=tuple(_trade(each) for each in found),
         words=2,
     )
@@ -142,18 +208,39 @@ def sentences(summary: Summary) -> Iterator[str]:
 def _noise(quality: Quality) -> Iterator[str]:
     noise = quality.noise
     if noise is None:
-        yield f"The reference {quality.reference} was not asked: distances to it are not known."
+        yield phrase(
+            "The reference {reference} was not asked: distances to it are not known.", reference=quality.reference
+        )
         return
     parts = []
     if noise.distance is not None:
         kl = noise.distance.kl
-        parts.append(f"log-probabilities differ by {noise.distance.typical_difference:.2g} nats a token")
-        parts += [] if noise.largest_difference is None else [f"{noise.largest_difference:.2g} at most"]
-        parts += [] if kl is None else [f"KL is {kl.value:.2g}"]
+        parts.append(
+            phrase(
+                "log-probabilities differ by {typical_difference:.2g} nats a token",
+                typical_difference=noise.distance.typical_difference,
+            )
+        )
+        parts += (
+            []
+            if noise.largest_difference is None
+            else [phrase("{largest_difference:.2g} at most", largest_difference=noise.largest_difference)]
+        )
+        parts += [] if kl is None else [phrase("KL is {value:.2g}", value=kl.value)]
     if noise.answers:
-        parts.append(f"{noise.identical_answers} of {noise.answers} answers are the same")
+        parts.append(
+            phrase(
+                "{identical_answers} of {answers} answers are the same",
+                identical_answers=noise.identical_answers,
+                answers=noise.answers,
+            )
+        )
     if parts:
-        yield f"Noise: {quality.reference} asked twice: {', '.join(parts)}. Up to twice that, a difference is none."
+        yield phrase(
+            "Noise: {reference} asked twice: {list}. Up to twice that, a difference is none.",
+            reference=quality.reference,
+            list=joined(", ", parts),
+        )
 
 
 def _arms(summary: Summary) -> tuple[ArmQuality, ...]:
@@ -184,17 +271,19 @@ def _answers(arm: ArmQuality) -> tuple[str, ...]:
         MISSING if first is None else _between(first, "{:.0f}"),
         number(found.mean_tokens),
         MISSING if ratio is None else _between(ratio, "{:.2f}"),
-        f"{found.stopped} ({found.reference_stopped})",
-        f"{found.loops} ({found.reference_loops})",
+        phrase("{stopped} ({reference_stopped})", stopped=found.stopped, reference_stopped=found.reference_stopped),
+        phrase("{loops} ({reference_loops})", loops=found.loops, reference_loops=found.reference_loops),
     )
 
 
 def _trade(each: TradeOff) -> tuple[str, ...]:
-    speeds = [f"{_between(s.ratio, '{:.2f}')} at {short_load(s.load)}" for s in each.speeds]
+    speeds = [
+        phrase("{between} at {load}", between=_between(s.ratio, "{:.2f}"), load=short_load(s.load)) for s in each.speeds
+    ]
     low, high = (speeds[0], speeds[-1]) if speeds else (MISSING, MISSING)
     return (
         each.arm,
-        {True: "yes", False: "no", None: MISSING}[each.on_front],
+        {True: phrase("yes"), False: phrase("no"), None: MISSING}[each.on_front],
         number(each.size_gib),
         number(each.size_ratio),
         low,
@@ -204,16 +293,28 @@ def _trade(each: TradeOff) -> tuple[str, ...]:
 
 
 def _share(found: Valued) -> str:
-    ends = "" if found.low is None or found.high is None else f" ({share_text(found.low)} to {share_text(found.high)})"
-    return f"{share_text(found.value)}{ends}"
+    ends = (
+        ""
+        if found.low is None or found.high is None
+        else phrase(" ({low} to {high})", low=share_text(found.low), high=share_text(found.high))
+    )
+    return phrase("{value}{ends}", value=share_text(found.value), ends=ends)
 
 
 def _points(found: Valued) -> str:
-    ends = "" if found.low is None or found.high is None else f" ({100 * found.low:+.1f} to {100 * found.high:+.1f})"
-    return f"{100 * found.value:+.1f}{ends}"
+    ends = (
+        ""
+        if found.low is None or found.high is None
+        else phrase(" ({low:+.1f} to {high:+.1f})", low=100 * found.low, high=100 * found.high)
+    )
+    return phrase("{value:+.1f}{ends}", value=100 * found.value, ends=ends)
 
 
 def _between(found: Valued, layout: str) -> str:
     exact = found.low == found.high
-    ends = "" if exact else f" ({layout.format(found.low)} to {layout.format(found.high)})"
-    return f"{layout.format(found.value)}{ends}"
+    ends = (
+        ""
+        if exact
+        else phrase(" ({format} to {format_2})", format=layout.format(found.low), format_2=layout.format(found.high))
+    )
+    return phrase("{format}{ends}", format=layout.format(found.value), ends=ends)
