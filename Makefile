@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test test-vllm test-browser chromium kubectl lint types rooms format schema clean
+.PHONY: help demo test test-vllm test-browser test-ray chromium kubectl docs lint types rooms format schema clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -31,6 +31,13 @@ chromium:  ## install Chromium for the tests of pages, where apt is there and le
 	  && $(APT) install -y --no-install-recommends chromium; } \
 	|| { echo "chromium is not here and cannot be installed: name a browser as WHICHBITS_CHROMIUM" && false; }
 
+docs: .venv/docs.stamp  ## build the documentation's site into build/site; a broken link fails
+	$(BIN)/python docs/pages.py build/pages
+	$(BIN)/zensical build --strict
+
+test-ray: .venv/ray.stamp  ## send from two machines of a Ray cluster on the loopback interface
+	$(BIN)/python -m pytest -m ray tests/ray --durations=5
+
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -45,9 +52,10 @@ format: .venv/dev.stamp  ## let ruff format and mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-schema: .venv/dev.stamp  ## write the study file's schema and tables in docs/ anew
+schema: .venv/dev.stamp  ## write what docs/ has from the code anew: the study's schema and tables, the verbs
 	$(BIN)/python -m whichbits.study.schema > docs/study.schema.json
 	$(BIN)/python -m whichbits.study.reference docs/study.md
+	$(BIN)/python -m whichbits.cli.reference docs/cli.md
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -60,6 +68,14 @@ schema: .venv/dev.stamp  ## write the study file's schema and tables in docs/ an
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[embedded,dev]'
 	@touch $@
 
+.venv/docs.stamp: pyproject.toml | .venv/bin/python
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $@
+
+.venv/ray.stamp: .venv/dev.stamp
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[embedded,dev,ray]'
+	@touch $@
+
 .venv-vllm/ready.stamp: tests/vllm/torch.txt tests/vllm/requirements.txt
 	$(PYTHON) -m venv .venv-vllm
 	.venv-vllm/bin/pip install --quiet --disable-pip-version-check --no-deps --retries 1 -r tests/vllm/torch.txt
@@ -67,4 +83,4 @@ schema: .venv/dev.stamp  ## write the study file's schema and tables in docs/ an
 	@touch $@
 
 clean:  ## remove the environments and every cache
-	rm -rf .venv .venv-vllm .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-vllm build .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -15,7 +15,7 @@ import numpy as np
 from whichbits.analyze.bands import bands
 from whichbits.analyze.decision import Decision, decide
 from whichbits.analyze.load_curves import MARGIN
-from whichbits.conduct.search import Met, Search, log_ratios, next_step
+from whichbits.conduct.searching.search import Met, Search, log_ratios, next_step
 
 LOWEST, HIGHEST, PRECISION = 1, 256, 0.1
 MOST_CELLS = 4000

@@ -62,6 +62,30 @@ def test_a_draw_without_a_crossing_pushes_the_interval_to_the_end_of_the_range()
     assert found.note == "15 of 20 draws of the predictor's constants cross"
 
 
+def test_each_of_two_crossings_has_the_interval_of_those_that_go_its_way() -> None:
+    """8, 12.5 and 8 against 10: halfway up and down again, 3.16 and 31.6. Draws of the peak move both, outwards alike.
+
+    A peak at 10.5 crosses at 8.2 and 12.2; one draw that never rises pushes the first to 100 and the second to 1.
+    """
+    peaks = np.geomspace(10.5, 14.9, 40)
+    rising = [(8.0, peak, 8.0) for peak in peaks]
+    found = compared({"a": (8.0, 12.5, 8.0), "b": FLAT}, {"a": rising, "b": [FLAT] * 40})
+    up, down = found.crossings
+    assert up.load == pytest.approx(10**0.5)
+    assert down.load == pytest.approx(10**1.5)
+    assert up.low is not None
+    assert up.high is not None
+    assert down.low is not None
+    assert down.high is not None
+    assert up.low < up.load < up.high < 10 < down.low < down.load < down.high
+    assert up.low * down.high == pytest.approx(100, rel=0.01)
+    level = compared(
+        {"a": (8.0, 12.5, 8.0), "b": FLAT}, {"a": [*rising[:30], *[(8.0, 8.0, 8.0)] * 10], "b": [FLAT] * 40}
+    )
+    assert level.crossings[0].high == 100
+    assert level.crossings[1].low == 1
+
+
 def test_a_crossing_that_most_draws_deny_is_said_to_be_one() -> None:
     draws = [(8.0, 8.0, 12.5)] * 8 + [(8.0, 8.0, 9.0)] * 12
     found = compared({"a": (8.0, 8.0, 12.5), "b": FLAT}, {"a": draws, "b": [FLAT] * 20})

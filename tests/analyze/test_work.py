@@ -10,7 +10,8 @@ from tests.analyze.make_cell import CELL, flight, timelines
 from tests.record.make_run import MS, PowerLaw, SyntheticArm, cell_records, failed, record
 from whichbits.analyze.cache import prefix_hit_rate
 from whichbits.analyze.cells import cell_summary
-from whichbits.analyze.concurrency import peak_concurrency, steady_window
+from whichbits.analyze.concurrency import peak_concurrency
+from whichbits.analyze.steady import steady_window
 from whichbits.analyze.throughput import steady_output_tokens_per_s, throughput
 from whichbits.record.columns import table_of
 from whichbits.serve.metrics import EngineCounters

@@ -41,6 +41,11 @@ def test_rates_may_have_a_cap_and_last_some_seconds() -> None:
     assert made.cell.seconds == 5
 
 
+def test_loads_are_numbers_as_people_write_them() -> None:
+    assert study(rate="1e-2,2e0").loads == (Load(request_rate=0.01), Load(request_rate=2))
+    assert study(concurrency="010, 8").loads == (Load(concurrency=10), Load(concurrency=8))
+
+
 def test_prefixes_and_the_chat_api_have_the_forms_that_studies_give_them() -> None:
     made = study(prefix_tokens=100, prefixes=3, input_tokens=7, api="chat", forced_length=False)
 
@@ -77,6 +82,10 @@ def test_any_key_of_the_study_file_can_be_set() -> None:
         ({"traffic": "{kind: [", "model": "m"}, "load_flag_not_yaml"),
         ({"traffic": "{kind: chatt}"}, "study_invalid"),
         ({"more": ("seed",)}, "load_set_unreadable"),
+        ({"more": ("traffic={kind: random}",), "input_tokens": 5}, "load_flags_contradict"),
+        ({"more": ("cell={requests: 3}",), "requests": 5}, "load_flags_contradict"),
+        ({"more": ("arms={a: {weight_format: fp16}}",)}, "load_flags_contradict"),
+        ({"rate": "nan"}, "load_numbers"),
         ({"engine": "openai", "api_key_variable": "NO_SUCH_KEY_HERE", "model": None}, "api_key_missing"),
     ],
 )
@@ -144,8 +153,12 @@ def test_requests_that_fail_are_exit_4(tmp_path: Path) -> None:
 
 def test_a_self_test_takes_no_address_and_needs_time(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code(["load", URL, "--self-test"]) == 2
-    assert exit_code(["load", "--self-test", "--seconds", "0"]) == 2
-    assert "self_test_seconds" in capsys.readouterr().err
+    for beside in (["--requests", "5"], ["--dry-run"], ["--output", "runs"], ["--set", "seed=1"]):
+        assert exit_code(["load", "--self-test", *beside]) == 2
+    assert capsys.readouterr().err.count("self_test_alone") == 5
+    for seconds in ("0", "nan", "inf"):
+        assert exit_code(["load", "--self-test", "--seconds", seconds]) == 2
+    assert capsys.readouterr().err.count("self_test_seconds") == 3
 
 
 def test_a_self_test_says_what_this_machine_can_do(capsys: pytest.CaptureFixture[str]) -> None:

@@ -115,6 +115,26 @@ def test_flags_and_files_that_do_not_exist(tmp_path: Path, capsys: pytest.Captur
     assert "run_not_found" in refusal(capsys, "report", tmp_path)
 
 
+def test_a_report_in_korean_or_in_no_language(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = make_run(tmp_path)
+
+    assert exit_code(["report", str(folder), "--lang", "ko"]) == 0
+    assert "을 썼다" in capsys.readouterr().out.replace("를", "을")
+    assert '<html lang="ko">' in (folder / "report.html").read_text(encoding="utf-8")
+    assert "--lang" in refusal(capsys, "report", folder, "--lang", "tlh")
+
+
+def test_the_machines_language_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("LC_ALL", "ko_KR.UTF-8")
+    folder = make_run(tmp_path)
+
+    assert exit_code(["report", str(folder)]) == 0
+    assert "Wrote" in capsys.readouterr().out
+    assert '<html lang="en">' in (folder / "report.html").read_text(encoding="utf-8")
+
+
 def test_a_study_and_a_run_to_resume_are_one_too_many(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     study = write_study(tmp_path, {"only": {}})
 

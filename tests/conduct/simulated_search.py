@@ -8,8 +8,8 @@ import numpy as np
 from tests.analyze.make_cell import summary
 from whichbits.analyze.cell_noise import Replicates
 from whichbits.analyze.summary import CellSummary, Distribution
-from whichbits.conduct.choice import Choice, Situation, Wanted, choose
-from whichbits.conduct.search import coarse_loads
+from whichbits.conduct.searching.choice import Choice, Situation, Wanted, choose
+from whichbits.conduct.searching.search import coarse_loads
 
 NOISE = 0.01
 RESAMPLES = 40

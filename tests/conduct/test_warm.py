@@ -57,6 +57,18 @@ async def test_it_sends_no_more_than_it_may(rounds: Rounds, at_most: int, expect
     )
 
 
+@pytest.mark.parametrize(("paces", "stable"), [((40, 20, 20), True), ((40, 20, 10), False)])
+async def test_it_says_whether_it_settled_and_how_long_it_took(
+    rounds: Rounds, paces: tuple[float, ...], stable: bool
+) -> None:
+    rounds(record(tpot_ms=pace) for pace in paces)
+
+    warmth = await warm_up(study(at_least_requests=4, at_most_requests=12), RUNNING, Crew.inline())
+
+    assert warmth.stable is stable
+    assert 0 < warmth.seconds < 60
+
+
 async def test_answers_of_one_token_are_paced_by_their_first(rounds: Rounds) -> None:
     rounds(record(ttft_ms=ttft, n=1) for ttft in (50, 20, 20))
 

@@ -21,6 +21,18 @@ from whichbits.analyze.kernels.kernel_time import (
     StepTime,
 )
 from whichbits.analyze.kernels.profile import Profile
+from whichbits.analyze.quality.measures import (
+    ArmQuality,
+    Distance,
+    FreeAnswers,
+    Noise,
+    Quality,
+    Speed,
+    TaskQuality,
+    TradeOff,
+    Valued,
+    WorstPosition,
+)
 from whichbits.analyze.summarize import summarize
 from whichbits.analyze.summary import (
     ArmSummary,
@@ -37,6 +49,7 @@ from whichbits.analyze.summary import (
 )
 from whichbits.analyze.telemetry import GpuTelemetry
 from whichbits.analyze.verdicts import Answer, Regime, ScoredPrediction
+from whichbits.quality import store
 from whichbits.record import telemetry
 from whichbits.record.columns import SCHEMA
 from whichbits.record.run import Run
@@ -67,9 +80,12 @@ KINDS = (Summary, ArmSummary, CellSummary, Distribution, Crossover, Crossing, Fi
 KINDS_OF_ENGINES = (ReplicaSummary, EngineTimes, Estimate, EngineLevel, GpuTelemetry)
 KINDS_OF_PROFILES = (Profile, KernelTime, KindTime, FamilyTime, NameTime, Gaps, HostTime, StepTime)
 KINDS_OF_ANSWERS = (ScoredPrediction, Answer, Regime)
+KINDS_OF_QUALITY = (
+    *(Quality, Noise, ArmQuality, Distance, WorstPosition, FreeAnswers, TaskQuality, TradeOff, Speed, Valued),
+)
 
 
-@pytest.mark.parametrize("kind", [*KINDS, *KINDS_OF_ANSWERS, *KINDS_OF_ENGINES])
+@pytest.mark.parametrize("kind", [*KINDS, *KINDS_OF_ANSWERS, *KINDS_OF_ENGINES, *KINDS_OF_QUALITY])
 def test_every_key_of_the_summary_is_named(kind: type[Any]) -> None:
     named = set(re.findall(r"`(\w+)`", section(PAGE, "summary.json")))
 
@@ -87,6 +103,12 @@ def test_every_column_of_the_telemetry_stands_with_its_type() -> None:
     rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \|", section(PAGE, "telemetry.parquet"), re.MULTILINE)
 
     assert rows == [(column.name, written(column)) for column in telemetry.SCHEMA]
+
+
+def test_every_column_of_the_quality_files_stands_with_its_type() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \|", section(PAGE, "quality/"), re.MULTILINE)
+
+    assert rows == [(column.name, written(column)) for schema in (store.TOKENS, store.ANSWERS) for column in schema]
 
 
 def test_every_key_of_a_scrape_is_named() -> None:

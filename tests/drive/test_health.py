@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from whichbits.drive.crew.clock import ClockAgreement
 from whichbits.drive.crew.tally import Sample, Tally
 from whichbits.drive.health import Observations, check
 from whichbits.drive.part import PartReport
@@ -129,8 +130,8 @@ def test_with_kernel_stamps_late_reads_and_a_busy_core_are_only_told() -> None:
     assert health.verdict == "client_ok"
     assert health.read_lag_p99_ms == 12
     assert health.reasons == (
-        "the busiest worker used 95% of one core: little more fits",
-        "reads: p99 lag 12.0 ms is 60% of the mean gap between chunks",
+        "the busiest worker used 95% of one core",
+        "reads: p99 lag 12.0 ms is 60% of the mean gap between chunks (20.0 ms)",
     )
     assert check(seen(read_lags_ns=(9 * MS,) * 10, cpu_ns=6 * SECOND)).reasons == ()
 
@@ -204,6 +205,31 @@ def test_a_rate_that_was_not_reached_is_told() -> None:
     assert (reached.achieved_rate, reached.reasons) == (1, ())
     assert missed.verdict == "client_ok"
     assert missed.reasons == ("1 requests/s left where 2 were planned: a cap or the client held them back",)
+
+
+@pytest.mark.parametrize(
+    ("error_ms", "drift_ms", "rate", "note"),
+    [
+        (0.05, 0.04, 1000.0, None),
+        (0.15, 0.05, 1000.0, "within 0.2 ms, 20% of the gap between arrivals (1 ms)"),
+        (0.15, None, 1000.0, "within 0.15 ms, 15% of the gap between arrivals (1 ms)"),
+        (20, 9, None, None),
+        (20, 40, None, "within 60 ms, 20% of the mean request (300 ms)"),
+    ],
+)
+def test_clocks_of_machines_are_held_against_what_they_blur(
+    error_ms: float, drift_ms: float | None, rate: float | None, note: str | None
+) -> None:
+    """Told, and no verdict: no latency depends on two clocks."""
+    clocks = ClockAgreement(round(error_ms * MS), None if drift_ms is None else round(drift_ms * MS))
+    observed = replace(seen(open_loop=rate is not None), requested_rate=rate, clocks=clocks)
+    health = check(observed)
+
+    assert health.verdict == "client_ok"
+    assert (health.clock_error_ms, health.clock_drift_ms) == (error_ms, drift_ms)
+    told = [reason for reason in health.reasons if "clocks" in reason]
+    assert len(told) == (note is not None)
+    assert note is None or note in told[0]
 
 
 def test_nothing_answered_is_not_the_clients_fault_and_not_zero() -> None:

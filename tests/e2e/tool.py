@@ -59,9 +59,9 @@ class Tool:
     def returncode(self) -> int | None:
         return self._process.poll()
 
-    def wait(self) -> int:
+    def wait(self, patience_s: float = _PATIENCE_S) -> int:
         """Return the exit code."""
-        return self._process.wait(_PATIENCE_S)
+        return self._process.wait(patience_s)
 
     def wait_for(self, text: str, times: int = 1) -> None:
         """Wait until ``text`` was printed for the user so often."""

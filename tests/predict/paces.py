@@ -3,7 +3,7 @@
 from whichbits.predict.pace import Pace
 
 
-def simple_pace(token_turn: float = 0.0, request_in: float = 0.003) -> Pace:
+def simple_pace(token_turn: float = 0.0, request_in: float = 0.003, loop_turns: float = 0.0) -> Pace:
     """Return a pace for up to 600 tokens a step."""
     return Pace(
         decode=[0.010 + 0.0003 * batch for batch in range(601)],
@@ -15,5 +15,6 @@ def simple_pace(token_turn: float = 0.0, request_in: float = 0.003) -> Pace:
         request_in=request_in,
         request_turn=0.0005,
         token_turn=token_turn,
+        loop_turns=loop_turns,
         token_out=0.001,
     )

@@ -66,7 +66,7 @@ class Stepwise:
         self.times: list[list[float]] = [[] for _ in range(len(work))]
         self.cached = [0] * len(work)
         self.preemptions = 0
-        self.front = self.now = self.began = 0.0
+        self.front = self.now = self.began = self.loop_wait = 0.0
         self.coming: list[tuple[float, int]] = []
         self.next = 0
         self.waiting: deque[Request] = deque()
@@ -77,7 +77,7 @@ class Stepwise:
     def send(self, now: float) -> None:
         if self.next < len(self.work):
             self.front = max(self.front, now) + self.pace.request_turn
-            self.coming.append((self.front + self.pace.request_in, self.next))
+            self.coming.append((self.front + self.pace.request_in + self.pace.loop_turns * self.loop_wait, self.next))
             self.next += 1
 
     def play(self) -> None:
@@ -180,6 +180,7 @@ class Stepwise:
         handed = pace.token_turn * len(batch)
         self.front = max(self.front, self.now) + handed
         seen = self.front - 0.5 * handed
+        self.loop_wait = handed * min(1.0, handed / seconds)
         for r in batch:
             r.computed += chunks[r.number]
         for r in batch:

@@ -1,5 +1,6 @@
 """Clients and routers in virtual time."""
 
+import numpy as np
 import pytest
 
 from tests.predict.paces import simple_pace
@@ -13,6 +14,7 @@ from whichbits.study.arm import Balance
 from whichbits.study.drawn_traffic import PrefixRepetitionTraffic
 from whichbits.study.model import Load, Study
 from whichbits.traffic.plan import plan_cell
+from whichbits.traffic.request import PlannedRequest
 
 SERVER = Server(simple_pace(), Limits(256, 16), 2000)
 
@@ -96,3 +98,51 @@ def prefix_study() -> Study:
             "cell": {"requests": 24},
         }
     )
+
+
+def sessions(turns: int, offset_ns: int | None, think_ns: int) -> list[PlannedRequest]:
+    """Four sessions, whose prompts grow by 32 tokens a turn."""
+    planned: list[PlannedRequest] = []
+    for session in range(4):
+        for turn in range(turns):
+            index = len(planned)
+            prompt = tuple(range(1000 * session, 1000 * session + 32 * (turn + 1)))
+            due = None if offset_ns is None or turn else offset_ns * session
+            before = index - 1 if turn else None
+            planned.append(PlannedRequest(index, prompt, 5, due, follows=before, think_ns=think_ns if turn else 0))
+    return planned
+
+
+@pytest.mark.parametrize(("offset_ns", "concurrency"), [(None, 2), (4_000_000, None), (4_000_000, 2)])
+@pytest.mark.parametrize("think_s", [0.0, 0.5])
+def test_a_turn_leaves_when_the_one_before_has_ended_and_been_thought_about(
+    offset_ns: int | None, concurrency: int | None, think_s: float
+) -> None:
+    work = Workload.of(sessions(3, offset_ns, round(think_s * 1e9)))
+    played = play(Fleet(SERVER), work, concurrency)
+    assert not np.isnan(played.last_s).any()
+    for turn, before in enumerate(work.follows):
+        if before >= 0:
+            assert played.scheduled_s[turn] == pytest.approx(played.last_s[before] + think_s)
+            assert played.sent_s[turn] >= played.scheduled_s[turn]
+            if concurrency is None or offset_ns is None:
+                assert played.sent_s[turn] == pytest.approx(played.scheduled_s[turn])
+
+
+def test_a_stream_stays_with_its_session() -> None:
+    """Two streams, four sessions of three turns: the third session begins when one of the first two is over."""
+    work = Workload.of(sessions(3, None, 0))
+    played = play(Fleet(SERVER), work, 2)
+    last_turns = [turn for turn in range(len(work)) if turn not in work.follows]
+    ends = sorted(played.last_s[turn] for turn in last_turns)
+    begun = sorted(played.sent_s[: work.beginnings])
+    assert begun[:2] == [0, 0]
+    assert begun[2:] == pytest.approx(ends[:2])
+
+
+def test_a_turn_finds_its_session_s_prompt_in_the_cache_and_not_the_answer() -> None:
+    """Prompts of 32, 64 and 96 tokens in blocks of 16: 2 and 4 blocks are found, whatever was answered."""
+    work = Workload.of(sessions(3, None, 0))
+    played = play(Fleet(SERVER), work, 2)
+    found = {work.prompt_tokens[at]: played.cached_tokens[at] for at in range(len(work))}
+    assert found == {32: 0, 64: 32, 96: 64}

@@ -119,3 +119,12 @@ def test_draws_cover_a_constants_spread_evenly() -> None:
     assert [draw["kernel.marlin.ada.math"] for draw in default_constants().draws(10, seed=3)] == [
         draw["kernel.marlin.ada.math"] for draw in draws
     ]
+
+
+def test_the_legacy_awq_kernel_widens_its_weights_from_256_tokens_on() -> None:
+    """Qwen2.5-7B on an A100: a large step takes what it takes in 16 bits and what writing them takes."""
+    arm = Arm(weight_format="w4a16", model="qwen2.5-7b-awq", quantization="awq", max_num_seqs=512)
+    wide = Arm(weight_format="bf16", model="qwen2.5-7b", max_num_seqs=512)
+    awq, bf16 = (pace_of(Deployment.of(each, "A100 80GB SXM", "0.9.2"), default_constants()) for each in (arm, wide))
+    written = QWEN_LINEAR * (2 + 0.5 + 2 / 128 + 1 / 256) / (2039e9 * 0.83)
+    assert awq.mixed[2048] - bf16.mixed[2048] == pytest.approx(written, rel=0.25)

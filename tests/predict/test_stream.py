@@ -19,15 +19,15 @@ def arrivals(count: int, rate: float) -> list[Arrival]:
     draws = Draws(0, "stream")
     times = np.cumsum(draws.exponential(count) / rate).tolist()
     sizes = (draws.integers(1, high, count).tolist() for high in (80, 40))
-    return list(zip(times, *sizes, strict=True))
+    return list(zip(times, *sizes, [-1] * count, strict=True))
 
 
-@pytest.mark.parametrize("balance", STREAM_ROUTERS)
+@pytest.mark.parametrize("balance", ["round_robin", "least_outstanding", "connection_random"])
 def test_a_forgetful_day_waits_as_long_as_one_that_remembers(balance: str) -> None:
     asked = arrivals(600, 60.0)
     fleet = Fleet(SERVER, 3, balance)
     day = play_day(fleet, iter(asked))
-    times, prompts, outputs = (list(column) for column in zip(*asked, strict=True))
+    times, prompts, outputs, _ = (list(column) for column in zip(*asked, strict=True))
     work = Workload(range(600), prompts, outputs, [-1] * 600, 0, times)
     played = play(fleet, work, None)
     ttft = (np.array(played.first_s) - np.array(times)) * 1e3
@@ -51,7 +51,7 @@ def test_a_fleet_that_takes_turns_may_be_played_in_parts() -> None:
     whole = play_day(Fleet(SERVER, 4), iter(asked))
     parts = [play_day(Fleet(SERVER, 2), iter(asked[at::2])) for at in range(2)]
     parts[0].merge(parts[1])
-    assert parts[0].ttft_ms == whole.ttft_ms
+    assert np.array_equal(parts[0].ttft_ms.counts, whole.ttft_ms.counts)
     assert parts[0].output_tokens == whole.output_tokens
 
 
@@ -76,3 +76,54 @@ def test_the_fewest_outstanding_are_found_in_turn() -> None:
         elif counts[ends]:
             counts[ends] -= 1
             router.ended(ends)
+
+
+@pytest.mark.parametrize("balance", STREAM_ROUTERS)
+def test_shared_prefixes_are_found_in_a_day_as_in_a_cell(balance: str) -> None:
+    """Forty prefixes of 96 tokens, more than a cache holds: hits and times of the day against those of a whole play.
+
+    Where each choice hangs on the balance's own draws or hashes, only what must come out alike is compared.
+    """
+    prefixes = Draws(0, "prefixes").integers(0, 40, 600).tolist()
+    asked = [(at, prompt + 96, output, prefixes[n]) for n, (at, prompt, output, _) in enumerate(arrivals(600, 60.0))]
+    fleet = Fleet(Server(simple_pace(), Limits(256, 16), 120, prefix_caching=True), 3, balance)
+    day = play_day(fleet, iter(asked), 96)
+    times, prompts, outputs, shared = (list(column) for column in zip(*asked, strict=True))
+    played = play(fleet, Workload(range(600), prompts, outputs, shared, 96, times, [(each,) for each in shared]), None)
+    assert day.prompt_tokens == sum(prompts)
+    assert 0 < day.cached_tokens < day.prompt_tokens
+    if balance == "random":
+        assert day.cached_tokens == pytest.approx(sum(played.cached_tokens), rel=0.2)
+    else:
+        assert day.cached_tokens == sum(played.cached_tokens)
+
+
+def test_a_home_for_every_prefix_finds_more_of_them() -> None:
+    prefixes = Draws(0, "prefixes").integers(0, 40, 600).tolist()
+    asked = [(at, prompt + 96, output, prefixes[n]) for n, (at, prompt, output, _) in enumerate(arrivals(600, 30.0))]
+    server = Server(simple_pace(), Limits(256, 16), 120, prefix_caching=True)
+    homes, turns = (play_day(Fleet(server, 3, balance), iter(asked), 96) for balance in ("prefix_hash", "round_robin"))
+    assert homes.cached_tokens > 1.3 * turns.cached_tokens
+
+
+def test_a_slot_that_is_used_again_finds_nothing_of_who_was_there_before() -> None:
+    """One request after the other, and the next one that is to come: two slots, and nothing that is shared."""
+    asked = [(float(at), 64, 4, -1) for at in range(20)]
+    day = play_day(Fleet(Server(simple_pace(), Limits(256, 16), 2000, prefix_caching=True)), iter(asked))
+    assert day.most_in_flight == 2
+    assert day.cached_tokens == 0
+
+
+@pytest.mark.parametrize("balance", STREAM_ROUTERS)
+def test_a_day_in_two_stretches_of_time_is_the_day(balance: str) -> None:
+    """The second begins with the last 200 arrivals of the first, which it does not count."""
+    asked = arrivals(4000, 60.0)
+    fleet = Fleet(SERVER, 3, balance)
+    whole = play_day(fleet, iter(asked))
+    first = play_day(fleet, iter(asked[:2000]))
+    first.merge(play_day(fleet, iter(asked[1800:]), counted_from_s=asked[2000][0]))
+    assert first.ttft_ms.total == 4000
+    assert first.output_tokens == whole.output_tokens
+    for percent in (50, 90):
+        assert first.ttft_ms.percentile(percent) == pytest.approx(whole.ttft_ms.percentile(percent), rel=0.05)
+        assert first.e2e_ms.percentile(percent) == pytest.approx(whole.e2e_ms.percentile(percent), rel=0.05)

@@ -7,15 +7,24 @@ import pytest
 from tests.report.make_summary import make_manifest, make_summary
 from whichbits.analyze.summary import Summary
 from whichbits.analyze.verdicts import Answer, Regime
+from whichbits.language.phrase import phrase
 from whichbits.report.html import html
 from whichbits.report.markdown import markdown
 from whichbits.report.terminal import text
 
 ANSWER = Answer(
     regimes=(
-        Regime("low_load", "w4a8", "w4a8: median TPOT 15.0 at 1 concurrent request, 27% ahead of w8a8"),
+        Regime(
+            "low_load",
+            "w4a8",
+            phrase("{title}median TPOT 15.0 at 1 concurrent request, 27% ahead of w8a8", title="w4a8: "),
+        ),
         Regime("high_load_latency", None, "It depends on the SLO, of which the study has none."),
-        Regime("high_load_throughput", "fp16", "fp16: output throughput 325 at 32 concurrent requests, 9% ahead"),
+        Regime(
+            "high_load_throughput",
+            "fp16",
+            phrase("{title}output throughput 325 at 32 concurrent requests, 9% ahead", title="fp16: "),
+        ),
     ),
     holds_for={"hardware": None, "model": "smollm2"},
     would_flip=("one activation type for all arms",),

@@ -11,6 +11,7 @@ from rich.console import Console
 from tests.report.make_summary import explained, make_manifest, make_summary, repeated
 from whichbits.analyze.summary import Summary
 from whichbits.errors import BadInput
+from whichbits.language.language import ENGLISH
 from whichbits.report import reporters
 from whichbits.report.error import print_error
 from whichbits.report.reporters import write_reports
@@ -101,7 +102,7 @@ ODD = {
 @pytest.mark.parametrize("name", reporters.REPORTERS)
 @pytest.mark.parametrize("summary", ODD.values(), ids=ODD)
 def test_any_summary_has_a_report(summary: Summary, name: str) -> None:
-    files = reporters.reporter(name)(summary, make_manifest())
+    files = reporters.reporter(name)(summary, make_manifest(), ENGLISH)
 
     assert all(files.values())
 

@@ -135,3 +135,11 @@ def test_poisson_arrivals_have_their_rate_and_a_closed_loop_has_none() -> None:
 )
 def test_the_size_of_a_cell(size: CellSize, load: Load, count: int) -> None:
     assert request_count(size, load) == count
+
+
+def test_a_later_warm_up_of_a_server_has_other_prompts() -> None:
+    asked = quickstart()
+    rounds = [plan_warm_up(asked, number, visit) for visit in (0, 1, 2) for number in (0, 1)]
+    prompts = [request.prompt for planned in rounds for request in planned]
+
+    assert len(set(prompts)) == len(prompts)

@@ -3,6 +3,7 @@
 import psutil
 
 from tests.e2e.tool import Tool, eventually
+from whichbits.serve import leash
 
 
 def descendants(running: Tool) -> list[int]:
@@ -21,7 +22,9 @@ def still_alive(pids: list[int]) -> list[int]:
 
 def engine_core(running: Tool, replica: int) -> psutil.Process:
     """Return a replica's engine core: below the leash that was started for it, in the order of the replicas."""
-    leashes = sorted(psutil.Process(running.pid).children(), key=lambda process: process.create_time())
+    children = sorted(psutil.Process(running.pid).children(), key=lambda process: process.create_time())
+    # The client's workers and the watch over /metrics are children, too.
+    leashes = [process for process in children if leash.__file__ in process.cmdline()]
     family = leashes[replica].children(recursive=True)
     (found,) = [process for process in family if "EngineCore" in " ".join(process.cmdline())]
     return found

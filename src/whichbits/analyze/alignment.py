@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from whichbits.analyze.load_curves import HEADLINES, METRICS
 from whichbits.analyze.summary import Crossover, Finding
 from whichbits.analyze.tails import told_of
+from whichbits.language.phrase import joined, phrase
 
 
 def alignments_apart(by_load: Sequence[Crossover], by_capacity: Sequence[Crossover]) -> Iterator[Finding]:
@@ -13,9 +14,13 @@ def alignments_apart(by_load: Sequence[Crossover], by_capacity: Sequence[Crossov
     for each in by_load:
         other = at_capacity.get((each.metric, each.arms))
         if each.metric in HEADLINES and other is not None and _differs(each, other):
-            text = (
-                f"{METRICS[each.metric].name} of {' / '.join(each.arms)} depends on what is held equal: at equal loads "
-                f"it {told_of(each)}, at equal shares of each arm's own capacity it {told_of(other)}."
+            text = phrase(
+                "{name} of {list} depends on what is held equal: at equal loads it {told_of}, at equal shares of "
+                "each arm's own capacity it {told_of_2}.",
+                name=METRICS[each.metric].name,
+                list=joined(" / ", each.arms),
+                told_of=told_of(each),
+                told_of_2=told_of(other),
             )
             yield Finding("observed", "alignment_matters", text, (_ratios(each), _ratios(other)))
 
@@ -27,6 +32,8 @@ def _differs(one: Crossover, other: Crossover) -> bool:
 
 
 def _ratios(crossover: Crossover) -> str:
-    unit = {"share_of_capacity": "share of capacity"}.get(crossover.load_unit, "load")
+    unit = {"share_of_capacity": phrase("share of capacity")}.get(crossover.load_unit, "load")
     points = zip(crossover.loads, crossover.ratios, strict=True)
-    return f"by {unit}: " + ", ".join(f"{ratio:.2f} at {load:.3g}" for load, ratio in points)
+    return phrase("by {unit}: ", unit=unit) + joined(
+        ", ", (phrase("{ratio:.2f} at {load:.3g}", ratio=ratio, load=load) for load, ratio in points)
+    )

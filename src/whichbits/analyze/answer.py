@@ -12,13 +12,14 @@ from whichbits.analyze.findings.observed import number
 from whichbits.analyze.load_curves import MARGIN, METRICS, AxisUnit, curves, load_unit, load_words, paired
 from whichbits.analyze.summary import ArmSummary, CellSummary, Crossover, Finding, Metric, SloCapacity
 from whichbits.analyze.verdicts import Answer, Regime
+from whichbits.language.phrase import joined, phrase
 from whichbits.record.schema import Manifest
 
 _Name = Literal["low_load", "high_load_latency", "high_load_throughput"]
 _TPOT: tuple[Metric, ...] = ("tpot_ms.p99", "tpot_ms.p90", "tpot_ms.p50")
 _TTFT: tuple[Metric, ...] = ("ttft_ms.p99", "ttft_ms.p90", "ttft_ms.p50")
 HANDFUL = 4
-_UNITS = {"concurrency": "concurrent requests", "request_rate": "requests/s"}
+_UNITS = {"concurrency": phrase(" concurrent requests"), "request_rate": phrase(" requests/s")}
 
 
 @dataclass(frozen=True)
@@ -67,21 +68,36 @@ def _under_slo(compared: Compared) -> Regime:
         return pace
     if start.arm in pace.level_with:
         return start
-    text = f"It depends on the SLO, of which the study has none: {pace.text}; {start.text}."
+    text = phrase(
+        "It depends on the SLO, of which the study has none: {text}; {text_2}.", text=pace.text, text_2=start.text
+    )
     return Regime(name, None, text, pace.metric, pace.load)
 
 
 def _by_slo(capacities: Sequence[SloCapacity], unit: str) -> Regime:
     best, after = capacities[0], capacities[1]
     if best.load is None:
-        text = f"No arm holds the SLO for {best.share:.0%} of its requests even at the lowest load."
+        text = phrase("No arm holds the SLO for {share:.0%} of its requests even at the lowest load.", share=best.share)
         return Regime("high_load_latency", None, text, "slo_share")
     level = tuple(each.arm for each in capacities[1:] if _may_hold(each, best))
-    held = f"{best.arm} holds the SLO for {best.share:.0%} of its requests up to {load_words(best.load)} {unit}"
-    beyond = " (the highest load measured)" if best.beyond else ""
-    next_load = "not even the lowest load" if after.load is None else load_words(after.load)
+    held = phrase(
+        "{title}holds the SLO for {share:.0%} of its requests up to {load}{unit}",
+        title=phrase("{arm} ", arm=best.arm),
+        share=best.share,
+        load=load_words(best.load),
+        unit=unit,
+    )
+    beyond = phrase(" (the highest load measured)") if best.beyond else ""
+    next_load = phrase("not even the lowest load") if after.load is None else load_words(after.load)
     lead = None if after.load is None else best.load / after.load - 1
-    text = f"{held}{beyond}, {after.arm} up to {next_load}{_level_words(level)}"
+    text = phrase(
+        "{held}{beyond}, {arm} up to {next_load}{level_words}",
+        held=held,
+        beyond=beyond,
+        arm=after.arm,
+        next_load=next_load,
+        level_words=_level_words(level),
+    )
     return Regime("high_load_latency", best.arm, text, "slo_share", best.load, level, after.arm, lead)
 
 
@@ -127,15 +143,25 @@ def _ranked(compared: Compared, by: _Judge, values: Mapping[str, float]) -> Regi
     lead = max(values[best], values[after]) / min(values[best], values[after]) - 1
     others = (arm for arm in values if arm != best)
     level = tuple(arm for arm in others if _level(compared.crossovers, (best, arm), by.metric, by.load))
-    text = (
-        f"{best}: {METRICS[by.metric].name} {number(values[best])} at {_place(by.load, by.unit)}, "
-        f"{lead:.0%} ahead of {after}{_level_words(level)}"
+    text = phrase(
+        "{title}{name} {value} at {place}, {lead:.0%} ahead of {after}{level}",
+        title=phrase("{best}: ", best=best),
+        name=METRICS[by.metric].name,
+        value=number(values[best]),
+        place=_place(by.load, by.unit),
+        lead=lead,
+        after=after,
+        level=_level_words(level),
     )
     return Regime(by.name, best, text, by.metric, by.load, level, after, lead)
 
 
 def _place(load: float, unit: AxisUnit) -> str:
-    return "1 concurrent request" if (load, unit) == (1, "concurrency") else f"{load_words(load)} {_UNITS[unit]}"
+    return (
+        phrase("1 concurrent request")
+        if (load, unit) == (1, "concurrency")
+        else phrase("{load}{unit}", load=load_words(load), unit=_UNITS[unit])
+    )
 
 
 def _level(crossovers: Sequence[Crossover], pair: tuple[str, str], metric: Metric, load: float) -> bool:
@@ -150,8 +176,8 @@ def _level(crossovers: Sequence[Crossover], pair: tuple[str, str], metric: Metri
 
 
 def _level_words(level: Sequence[str]) -> str:
-    return f"; not told apart from {', '.join(level)}" if level else ""
+    return phrase("; not told apart from {list}", list=joined(", ", level)) if level else ""
 
 
 def _nothing(name: _Name) -> Regime:
-    return Regime(name, None, "Not known: no two arms have a usable cell at such a load.")
+    return Regime(name, None, phrase("Not known: no two arms have a usable cell at such a load."))

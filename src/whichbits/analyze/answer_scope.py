@@ -7,22 +7,25 @@ from whichbits.analyze.findings.observed import load_of
 from whichbits.analyze.load_curves import METRICS, load_words, range_words
 from whichbits.analyze.summary import ArmSummary, CellSummary, Crossover, Finding
 from whichbits.analyze.verdicts import Regime
+from whichbits.language.phrase import joined, listed, phrase
 from whichbits.record.schema import Manifest
 
 FLIPS = {
-    "prefill_bound": "traffic with longer answers or shorter prompts, where decoding and with it bits of weights count",
-    "eager": "CUDA graphs and compilation (no enforce_eager), which help the arm with the shortest step most",
-    "prefix_working_set": "fewer shared prefixes a replica, or routing by prefix, which changes the hit rate",
-    "kv_starved": "more KV cache for all arms, which takes the advantage of room from the smaller weights",
-    "batch_cap": "a larger max_num_seqs, from which the arm with more room may gain",
-    "outside_engine": "a client and a front end that do not hold first tokens back",
-    "saturated": "a load that every arm holds without a queue",
-    "legacy_kernel": "a fused low-bit kernel for the same bits",
-    "weight_only_fallback": "a device with units for 8-bit products",
-    "activation_types_differ": "one activation type for all arms",
-    "settings_differ": "equal settings for all arms",
-    "drain_dominated": "longer cells, if throughput was close",
-    "tensor_parallel": "fewer GPUs a replica",
+    "prefill_bound": phrase(
+        "traffic with longer answers or shorter prompts, where decoding and with it bits of weights count"
+    ),
+    "eager": phrase("CUDA graphs and compilation (no enforce_eager), which help the arm with the shortest step most"),
+    "prefix_working_set": phrase("fewer shared prefixes a replica, or routing by prefix, which changes the hit rate"),
+    "kv_starved": phrase("more KV cache for all arms, which takes the advantage of room from the smaller weights"),
+    "batch_cap": phrase("a larger max_num_seqs, from which the arm with more room may gain"),
+    "outside_engine": phrase("a client and a front end that do not hold first tokens back"),
+    "saturated": phrase("a load that every arm holds without a queue"),
+    "legacy_kernel": phrase("a fused low-bit kernel for the same bits"),
+    "weight_only_fallback": phrase("a device with units for 8-bit products"),
+    "activation_types_differ": phrase("one activation type for all arms"),
+    "settings_differ": phrase("equal settings for all arms"),
+    "drain_dominated": phrase("longer cells, if throughput was close"),
+    "tensor_parallel": phrase("fewer GPUs a replica"),
 }
 """By the finding that shows it."""
 
@@ -32,14 +35,14 @@ def holds_for(
 ) -> dict[str, str | None]:
     """Return hardware, model, traffic, engine and loads in words; None for what the run does not tell."""
     devices = _distinct(_device(arm, manifest) for arm in arms.values())
-    engines = _distinct(" ".join(filter(None, (arm.engine, arm.engine_version))) for arm in arms.values())
+    engines = _distinct(joined(" ", filter(None, (arm.engine, arm.engine_version))) for arm in arms.values())
     loads = list(dict.fromkeys(load_of(cell) for cell in cells if cell.state == "done"))
     return {
         "hardware": devices,
         "model": _distinct(arm.model for arm in arms.values()),
         "engine": engines,
         "traffic": _traffic(manifest.study, cells),
-        "loads": ", ".join(loads) or None,
+        "loads": joined(", ", loads) or None,
     }
 
 
@@ -62,20 +65,35 @@ def not_known(findings: Sequence[Finding]) -> tuple[str, ...]:
     by_measurement: dict[str, dict[str, None]] = {}
     for finding in unresolved:
         by_measurement.setdefault(finding.settled_by or "", {})[finding.code] = None
-    settled = (f"{', '.join(codes)}: {measurement}" for measurement, codes in by_measurement.items())
-    return ("what fewer bits cost in answers: measure quality beside speed", *settled)
+    settled = (
+        phrase("{list}: {measurement}", list=joined(", ", codes), measurement=measurement)
+        for measurement, codes in by_measurement.items()
+    )
+    return (phrase("what fewer bits cost in answers: measure quality beside speed"), *settled)
 
 
 def _turn(crossover: Crossover) -> str | None:
     if crossover.metric not in ("tpot_ms.p50", "output_tokens_per_s"):
         return None
-    where = ", ".join(
-        load_words(crossing.load)
-        if crossing.low is None or crossing.high is None
-        else f"{load_words(crossing.load)} ({range_words((crossing.low, crossing.high))})"
-        for crossing in crossover.crossings
+    where = joined(
+        ", ",
+        (
+            load_words(crossing.load)
+            if crossing.low is None or crossing.high is None
+            else phrase(
+                "{load} ({range_words})",
+                load=load_words(crossing.load),
+                range_words=range_words((crossing.low, crossing.high)),
+            )
+            for crossing in crossover.crossings
+        ),
     )
-    return f"the load: {' and '.join(crossover.arms)} trade places in {METRICS[crossover.metric].name} at {where}"
+    return phrase(
+        "the load: {arms} trade places in {name} at {where}",
+        arms=listed(crossover.arms),
+        name=METRICS[crossover.metric].name,
+        where=where,
+    )
 
 
 def _kv_bound(arms: Mapping[str, ArmSummary]) -> list[str]:
@@ -86,7 +104,10 @@ def _kv_bound(arms: Mapping[str, ArmSummary]) -> list[str]:
         return []
     length = min(room.kv_cache_tokens for room in rooms) / max(asked)
     return [
-        f"requests of more than {length:,.0f} tokens on average: then the smallest KV cache is full at the top load"
+        phrase(
+            "requests of more than {length:,.0f} tokens on average: then the smallest KV cache is full at the top load",
+            length=length,
+        )
     ]
 
 
@@ -98,8 +119,10 @@ def _traffic(study: Mapping[str, Any], cells: Sequence[CellSummary]) -> str | No
         return kind
     prompt = sum(cell.prompt_tokens or 0 for cell in served) / requests
     output = sum(cell.output_tokens for cell in served) / requests
-    lengths = f"{prompt:.0f} prompt and {output:.0f} output tokens a request on average"
-    return f"{kind}, {lengths}" if kind else lengths
+    lengths = phrase(
+        "{prompt:.0f} prompt and {output:.0f} output tokens a request on average", prompt=prompt, output=output
+    )
+    return phrase("{kind}, {lengths}", kind=kind, lengths=lengths) if kind else lengths
 
 
 def _kind(study: Mapping[str, Any], cells: Sequence[CellSummary]) -> str | None:
@@ -107,7 +130,7 @@ def _kind(study: Mapping[str, Any], cells: Sequence[CellSummary]) -> str | None:
     kind, arrivals = ((study.get(key) or {}).get("kind") for key in ("traffic", "arrivals"))
     if arrivals in (None, "poisson") or all(cell.request_rate is None for cell in cells):
         return kind
-    return f"{kind} with {arrivals} arrivals" if kind else None
+    return phrase("{kind} with {arrivals} arrivals", kind=kind, arrivals=arrivals) if kind else None
 
 
 def _device(arm: ArmSummary, manifest: Manifest) -> str | None:
@@ -115,8 +138,8 @@ def _device(arm: ArmSummary, manifest: Manifest) -> str | None:
     gpus = arm.facts.get("tensor_parallel_size")
     if not named:
         return None
-    return f"{gpus} x {named}" if isinstance(gpus, int) and gpus > 1 else str(named)
+    return phrase("{gpus} x {named}", gpus=gpus, named=named) if isinstance(gpus, int) and gpus > 1 else str(named)
 
 
 def _distinct(names: Iterable[str | None]) -> str | None:
-    return ", ".join(dict.fromkeys(name for name in names if name)) or None
+    return joined(", ", dict.fromkeys(name for name in names if name)) or None

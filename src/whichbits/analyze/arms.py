@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from whichbits.analyze.cold_start import cold_start
-from whichbits.analyze.summary import ArmSummary
+from whichbits.analyze.summary import ArmSummary, WarmUp
 from whichbits.record.schema import ArmRecord, Manifest
 
 Value = str | int | float | bool | None
@@ -27,7 +27,13 @@ def arm_summary(manifest: Manifest, record: ArmRecord) -> ArmSummary:
         init_seconds=_number(facts.get("init_engine_seconds")),
         facts=facts,
         cold_start=cold_start(record.replicas),
+        warm_up=_warm_up(record),
     )
+
+
+def _warm_up(record: ArmRecord) -> WarmUp | None:
+    rounds_ms = record.warm_up_tpot_ms
+    return WarmUp(rounds_ms, record.warm_up_stable, record.warm_up_s) if rounds_ms else None
 
 
 def _facts(record: ArmRecord) -> dict[str, Value]:

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from whichbits.analyze.cache import beyond, prefix_hit_rate
-from whichbits.analyze.concurrency import peak_concurrency, steady_window
+from whichbits.analyze.concurrency import mean_concurrency, peak_concurrency
 from whichbits.analyze.counted import CellCounts
 from whichbits.analyze.engine_view import engine_view
 from whichbits.analyze.expected_cache import ExpectedRate
@@ -14,16 +14,21 @@ from whichbits.analyze.imported import as_defined, of_statistics
 from whichbits.analyze.itl_modes import itl_modes
 from whichbits.analyze.latency import (
     distribution,
+    e2e_from_send_ms,
     e2e_ms,
     excluded_from_tpot,
     itl_ms,
+    send_wait_ms,
     tpot_ms,
     ttft_from_send_ms,
     ttft_ms,
 )
 from whichbits.analyze.latency_split import latency_split, ttft_by_cache
+from whichbits.analyze.load_shape import CLOSED, LoadShape
 from whichbits.analyze.prefill_steps import prefill_steps
 from whichbits.analyze.replicas import replica_summaries
+from whichbits.analyze.sending import arrival_rates, drain
+from whichbits.analyze.steady import steady, steady_state
 from whichbits.analyze.summary import CellSummary
 from whichbits.analyze.throughput import (
     good,
@@ -39,31 +44,40 @@ from whichbits.record.timelines import Timelines
 from whichbits.study.model import Slo
 
 
-def cell_summary(
+def cell_summary(  # noqa: PLR0913 - all that bears on a cell, beside its requests
     cell: Cell,
     requests: pa.Table,
     counts: CellCounts | None = None,
     slo: Slo | None = None,
+    *,
     expected: ExpectedRate | None = None,
+    shape: LoadShape = CLOSED,
 ) -> CellSummary:
     """Summarise one cell; ``requests`` are its rows, ``counts`` what each replica counted meanwhile.
 
-    ``expected`` is the hit rate that its planned traffic explains.
+    ``expected`` is the hit rate that its planned traffic explains, ``shape`` how its requests were to come.
     """
     if cell.imported is not None and not requests.num_rows:
         return of_statistics(cell, cell.imported)
-    summary = _of_requests(cell, requests, counts or {}, slo, expected)
+    summary = _of_requests(cell, requests, counts or {}, slo, expected=expected, shape=shape)
     return summary if cell.imported is None else as_defined(summary, cell.imported)
 
 
-def _of_requests(
-    cell: Cell, requests: pa.Table, counts: CellCounts, slo: Slo | None, expected: ExpectedRate | None
+def _of_requests(  # noqa: PLR0913 - as above
+    cell: Cell,
+    requests: pa.Table,
+    counts: CellCounts,
+    slo: Slo | None,
+    *,
+    expected: ExpectedRate | None,
+    shape: LoadShape,
 ) -> CellSummary:
     explained = None if expected is None else (expected.low, expected.high)
     timelines = Timelines.of(requests)
     work = throughput(timelines)
     tpot = distribution(tpot_ms(timelines))
     ttft, from_send = distribution(ttft_ms(timelines)), distribution(ttft_from_send_ms(timelines))
+    held = steady(timelines, shape)
     seen = engine_view(counts)
     hit_rate = prefix_hit_rate(timelines, [counted.total for counted in counts.values()])
     return CellSummary(
@@ -90,7 +104,7 @@ def _of_requests(
         output_tokens_per_s=work.output_tokens_per_s,
         total_tokens_per_s=work.total_tokens_per_s,
         requests_per_s=work.requests_per_s,
-        steady_output_tokens_per_s=steady_output_tokens_per_s(timelines, steady_window(timelines)),
+        steady_output_tokens_per_s=steady_output_tokens_per_s(timelines, held.window),
         mean_batch=mean_batch(work.output_tokens_per_s, tpot.p50),
         peak_concurrency=peak_concurrency(timelines),
         prefix_hit_rate=hit_rate,
@@ -105,6 +119,12 @@ def _of_requests(
         prefill_steps=prefill_steps(timelines, requests["replica"].to_pylist()),
         block=cell.block,
         token_count_source=cell.token_count_source,
+        e2e_from_send_ms=distribution(e2e_from_send_ms(timelines)),
+        send_wait_ms=distribution(send_wait_ms(timelines)),
+        mean_concurrency=mean_concurrency(timelines),
+        steady=steady_state(timelines, held) if len(timelines) else None,
+        drain=drain(timelines),
+        arrival_rates=arrival_rates(cell, timelines, shape, held.window),
         **_against(slo, timelines, work.duration_s),
     )
 

@@ -17,9 +17,11 @@ from whichbits.analyze.load_curves import load_unit
 from whichbits.analyze.pairing import Resampled
 from whichbits.analyze.predicted_crossover import predicted_crossovers
 from whichbits.analyze.predictions import Measured, scored_predictions
+from whichbits.analyze.quality.measures import Quality
 from whichbits.analyze.recommend import recommendations
 from whichbits.analyze.slo import slo_capacities
-from whichbits.analyze.summary import ArmSummary, CellSummary, Summary
+from whichbits.analyze.summary import ArmSummary, CellSummary, SloCapacity, Summary
+from whichbits.analyze.tradeoff import Candidates, with_trade_offs
 from whichbits.record.schema import Manifest
 
 SUMMARY_VERSION = 1
@@ -37,6 +39,7 @@ class Inputs:
     differences: Mapping[int, Sequence[Difference]] = field(default_factory=dict)
     profiles: tuple[Profile, ...] = ()
     interrupted: bool = False
+    quality: Quality | None = None
 
 
 def conclude(inputs: Inputs) -> Summary:
@@ -52,8 +55,13 @@ def conclude(inputs: Inputs) -> Summary:
     compared = (predicted_crossovers if predicted else crossovers)(cells, names, inputs.resampled)
     by_capacity = crossovers_by_capacity(cells, names, inputs.resampled)
     held = at_their_cost(slo_capacities(cells, names), cells)
-    seen = Observed(inputs.manifest, cells, compared, by_capacity, inputs.differences, known, inputs.profiles, held)
+    judged = inputs.quality and with_trade_offs(inputs.quality, Candidates(known, compared, load_unit(cells)))
+    seen = Observed(
+        inputs.manifest, cells, compared, by_capacity, inputs.differences, known, inputs.profiles, held, judged
+    )
     found = findings(seen)
+    broken = frozenset() if judged is None else judged.broken
+    sound = {name: arm for name, arm in known.items() if name not in broken}
     return Summary(
         schema_version=SUMMARY_VERSION,
         source=inputs.manifest.source,
@@ -66,12 +74,17 @@ def conclude(inputs: Inputs) -> Summary:
         crossovers=compared,
         findings=found,
         predictions=scored_predictions(inputs.manifest.study, Measured(cells, compared)),
-        recommendation=recommendations(cells, names, compared),
+        recommendation=recommendations(cells, [name for name in names if name not in broken], compared),
         crossovers_by_capacity=by_capacity,
         slo_capacities=held,
         profiles=inputs.profiles,
-        answer=answer(Compared(inputs.manifest, known, cells, compared, found, held)),
+        answer=answer(Compared(inputs.manifest, sound, cells, compared, found, _of(sound, held))),
+        quality=judged,
     )
+
+
+def _of(arms: Mapping[str, ArmSummary], held: tuple[SloCapacity, ...]) -> tuple[SloCapacity, ...]:
+    return tuple(each for each in held if each.arm in arms or not arms)
 
 
 def _under_rooflines(inputs: Inputs) -> tuple[CellSummary, ...]:

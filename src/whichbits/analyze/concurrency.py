@@ -1,4 +1,4 @@
-"""How many requests were in flight, and when: the peak, and the stretch in which the load held steady.
+"""How many requests were in flight, and when: the peak, the mean, and the level at each moment.
 
 A request is in flight from its send until it finished, the end excluded.
 """
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from whichbits.record.timelines import Floats, Ints, Timelines
+from whichbits.record.timelines import Booleans, Floats, Ints, Timelines
 
 
 class Window(NamedTuple):
@@ -20,6 +20,11 @@ class Window(NamedTuple):
     def seconds(self) -> float:
         """Return its length."""
         return (self.end_ns - self.start_ns) / 1e9
+
+    def holds(self, time_ns: Floats | Ints) -> Booleans:
+        """Say for each time whether it lies inside; NaN does not."""
+        inside: Booleans = (time_ns > self.start_ns) & (time_ns <= self.end_ns)
+        return inside
 
 
 class Sweep(NamedTuple):
@@ -45,29 +50,20 @@ def peak_concurrency(timelines: Timelines) -> int | None:
     return int(in_flight.max()) if in_flight.size else None
 
 
-def steady_window(timelines: Timelines) -> Window | None:
-    """Return the stretch in which the cell's load held, without its ramp and its drain.
-
-    It ends with the last send: from there on requests only leave. It starts when as many were in flight as
-    half of the time between first and last send (the median level): in a closed loop the concurrency, in an
-    open one the usual crowd. None if shorter than a median request takes: too small a cell to hold steady.
-    """
+def mean_concurrency(timelines: Timelines) -> float | None:
+    """Return the requests in flight averaged over the time from the first send to the last finish; None if none."""
     flight = sweep(timelines)
-    if flight.time_ns.size == 0:
+    if flight.time_ns.size == 0 or flight.time_ns[-1] == flight.time_ns[0]:
         return None
-    last_send_ns = float(np.nanmax(timelines.sent_ns))
-    reached = flight.in_flight >= _median_level(flight, last_send_ns)
-    window = Window(float(flight.time_ns[np.argmax(reached)]), last_send_ns)
-    median_request_ns = float(np.nanmedian(timelines.finished_ns - timelines.sent_ns))
-    return window if window.end_ns - window.start_ns >= median_request_ns else None
+    return float(mean_levels(flight, flight.time_ns[[0, -1]])[0])
 
 
-def _median_level(flight: Sweep, until_ns: float) -> int:
-    """Return the level in flight that is reached for at least half of the time up to ``until_ns``."""
-    held_ns = np.diff(np.minimum(flight.time_ns, until_ns), append=until_ns)
-    highest_first = np.argsort(-flight.in_flight, kind="stable")
-    held_at_least = np.cumsum(held_ns[highest_first])
-    return int(flight.in_flight[highest_first][np.searchsorted(held_at_least, held_at_least[-1] / 2)])
+def mean_levels(flight: Sweep, edges_ns: Floats) -> Floats:
+    """Return the level averaged over time between each two neighbouring edges."""
+    request_ns = np.concatenate([[0.0], np.cumsum(flight.in_flight[:-1] * np.diff(flight.time_ns))])
+    # At one instant several events may lie: the integral does not move between them.
+    levels: Floats = np.diff(np.interp(edges_ns, flight.time_ns, request_ns)) / np.diff(edges_ns)
+    return levels
 
 
 def bucketed_peak(timelines: Timelines, bucket_s: float = 1.0) -> int | None:

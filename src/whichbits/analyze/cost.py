@@ -9,6 +9,7 @@ import numpy as np
 
 from whichbits.analyze.load_curves import curves, load_unit, load_words
 from whichbits.analyze.summary import CellSummary, Finding, SloCapacity
+from whichbits.language.phrase import joined, phrase
 
 
 def cost_per_million_tokens(price_per_hour: float, tokens_per_s: float) -> float:
@@ -54,12 +55,27 @@ def cheapest_at_slo(capacities: Sequence[SloCapacity]) -> Iterator[Finding]:
     )
     if len(costs) > 1:
         (best, arm), *others = costs
-        rest = "; ".join(f"{each.arm} {cost:.3g} at {load_words(each.load)}" for cost, each in others)
-        text = (
-            f"At the highest load that holds the SLO, {arm.arm} serves cheapest: {best:.3g} per million output tokens "
-            f"at load {load_words(arm.load)}; {rest}."
+        rest = joined(
+            "; ",
+            (
+                phrase("{arm} {cost:.3g} at {load}", arm=each.arm, cost=cost, load=load_words(each.load))
+                for cost, each in others
+            ),
         )
-        yield Finding("observed", "cheapest_at_slo", text, tuple(f"{each.arm}: {cost:.4g}" for cost, each in costs))
+        text = phrase(
+            "At the highest load that holds the SLO, {arm} serves cheapest: {best:.3g} per million output "
+            "tokens at load {load}; {rest}.",
+            arm=arm.arm,
+            best=best,
+            load=load_words(arm.load),
+            rest=rest,
+        )
+        yield Finding(
+            "observed",
+            "cheapest_at_slo",
+            text,
+            tuple(phrase("{arm}: {cost:.4g}", arm=each.arm, cost=cost) for cost, each in costs),
+        )
 
 
 def _cost_at(curve: Mapping[tuple[float, int], float] | None, load: float | None) -> float | None:

@@ -15,6 +15,7 @@ from whichbits.analyze.decision import Decision, Zero, decide, ratio_intervals, 
 from whichbits.analyze.load_curves import MARGIN, METRICS, comparable, is_thin, load_of, load_unit, why_unusable
 from whichbits.analyze.pairing import Compared, Resampled, same_load, same_share_of_capacity
 from whichbits.analyze.summary import CellSummary, Crossing, Crossover, Lead, LoadUnit, Metric
+from whichbits.language.phrase import joined, phrase
 from whichbits.record.timelines import Floats, Ints
 
 
@@ -71,7 +72,7 @@ def _by_load(compared: Compared, arms: tuple[str, str], metric: Metric, margin: 
 def _judged(ratios: LogRatios, question: _Question, notes: Iterable[str]) -> Crossover:
     arms, metric = question.arms, question.metric
     if not ratios.log_load.size:
-        note = "; ".join(notes) or None
+        note = joined("; ", notes) or None
         return Crossover(metric, arms, "none", (), None, None, question.unit, (), (), note, margin=question.margin)
     known = bands(ratios)
     decision = decide(known, question.margin)
@@ -87,7 +88,7 @@ def _judged(ratios: LogRatios, question: _Question, notes: Iterable[str]) -> Cro
         load_unit=question.unit,
         loads=_loads(known.log_load),
         ratios=tuple(np.exp(known.mean).tolist()),
-        note="; ".join([*notes, *_doubts(known)]) or None,
+        note=joined("; ", [*notes, *_doubts(known)]) or None,
         ratio_intervals=ratio_intervals(known),
         lead=_lead(known, arms, metric),
         repeats=ratios.repeats,
@@ -136,24 +137,30 @@ def _lead(known: Bands, arms: tuple[str, str], metric: Metric) -> tuple[Lead, ..
 
 def _doubts(known: Bands) -> Iterable[str]:
     if known.repeats.max() == 1:
-        yield f"one repeat: a spread of {SPREAD:.0%} between repeats is assumed"
+        yield phrase("one repeat: a spread of {spread:.0%} between repeats is assumed", spread=SPREAD)
         if not known.resampled:
-            yield "no requests to resample: a crossing may lie anywhere between the loads around it"
+            yield phrase("no requests to resample: a crossing may lie anywhere between the loads around it")
 
 
 def _notes(compared: Compared, arms: tuple[str, str], metric: Metric, loads: Floats) -> Iterable[str]:
     mine = [cell for cell in compared.cells if cell.arm in arms]
     if loads.size == 0:
-        yield "no load that both arms served well"
+        yield phrase("no load that both arms served well")
     if loads.size == 1:
-        yield f"one load only ({loads[0]:g}): a crossing elsewhere cannot be seen"
+        yield phrase("one load only ({loads:g}): a crossing elsewhere cannot be seen", loads=loads[0])
     left_out = sorted({reason for cell in mine if (reason := why_unusable(cell))})
     if left_out:
         count = sum(why_unusable(cell) is not None for cell in mine)
-        yield f"{count} of {len(mine)} cells left out: {', '.join(left_out)}"
+        yield phrase(
+            "{count} of {count_2} cells left out: {list}", count=count, count_2=len(mine), list=joined(", ", left_out)
+        )
     thin = [cell for cell in mine if is_thin(cell, metric) and load_of(cell, compared.unit) is not None]
     dropped = [cell for cell in thin if comparable(cell, metric) is None]
     if dropped:
-        yield f"not compared in {len(dropped)} of {len(mine)} cells: fewer than 10 samples beyond the percentile"
+        yield phrase(
+            "not compared in {count} of {count_2} cells: fewer than 10 samples beyond the percentile",
+            count=len(dropped),
+            count_2=len(mine),
+        )
     elif thin:
-        yield "fewer than 10 samples beyond the percentile in some cells"
+        yield phrase("fewer than 10 samples beyond the percentile in some cells")

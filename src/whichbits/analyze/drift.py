@@ -8,6 +8,7 @@ import numpy as np
 from whichbits.analyze.load_curves import comparable
 from whichbits.analyze.student import t_quantile
 from whichbits.analyze.summary import CellSummary, Finding, Metric
+from whichbits.language.phrase import phrase
 from whichbits.record.timelines import Floats
 
 METRIC: Metric = "tpot_ms.p50"
@@ -53,13 +54,22 @@ def drifts(cells: Sequence[CellSummary], started_ns: Mapping[int, int]) -> Itera
     found = drift(cells, started_ns)
     if found is None or abs(found.change) < SMALLEST or found.low < 0 < found.high:
         return
-    text = (
-        f"Equal work grew {'slower' if found.change > 0 else 'faster'} while the study ran: median TPOT changed by "
-        f"{np.expm1(found.change):+.1%} ({np.expm1(found.low):+.1%} to {np.expm1(found.high):+.1%}) over "
-        f"{found.hours * 60:.0f} minutes, within arms and loads. Arms take turns, so most of it cancels between them."
+    text = phrase(
+        "Equal work grew {more} while the study ran: median TPOT changed by {expm1:+.1%} ({expm1_2:+.1%} "
+        "to {expm1_3:+.1%}) over {hours:.0f} minutes, within arms and loads. Arms take turns, so most of "
+        "it cancels between them.",
+        more=phrase("slower") if found.change > 0 else phrase("faster"),
+        expm1=np.expm1(found.change),
+        expm1_2=np.expm1(found.low),
+        expm1_3=np.expm1(found.high),
+        hours=found.hours * 60,
     )
     by_arm = {arm: drift(cells, started_ns, arm) for arm in dict.fromkeys(cell.arm for cell in cells)}
-    told = [f"{arm}: {np.expm1(own.change):+.1%} in {own.cells} cells" for arm, own in by_arm.items() if own]
+    told = [
+        phrase("{arm}: {expm1:+.1%} in {cells} cells", arm=arm, expm1=np.expm1(own.change), cells=own.cells)
+        for arm, own in by_arm.items()
+        if own
+    ]
     yield Finding("observed", "drift", text, tuple(told))
 
 

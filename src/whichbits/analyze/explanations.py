@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from whichbits.language.phrase import joined, listed, phrase
+
 Total = Literal["requests_finished", "prompt_tokens", "generation_tokens", "prefix_queries"]
 """What both sides count; the client's side of ``prefix_queries`` is its prompt tokens, all of which are looked up."""
 
@@ -74,8 +76,11 @@ def explain(page: Page, arm: Sequence[Page]) -> tuple[Explanation | None, str]:
 def _restarted(page: Page, _: Sequence[Page]) -> str | None:
     if not page.restarted:
         return None
-    cores = ", ".join(core for core in page.restarted if core)
-    return f"the engine{f' core {cores}' if cores else ''} was restarted and lost its counts"
+    cores = joined(", ", (core for core in page.restarted if core))
+    return phrase(
+        "the engine{core} was restarted and lost its counts",
+        core=phrase(" core {cores}", cores=cores) if cores else "",
+    )
 
 
 def _failed_requests(page: Page, _: Sequence[Page]) -> str | None:
@@ -84,30 +89,34 @@ def _failed_requests(page: Page, _: Sequence[Page]) -> str | None:
     bounded = _within(requests, page.failed) and _within(output, page.failed_output_tokens)
     if not page.failed or not bounded or (prompt is not None and prompt < 0):
         return None
-    return f"{_number(page.failed, 'failed request')} left work that no answer shows"
+    return phrase("{failed} left work that no answer shows", failed=_number(page.failed, phrase("failed request")))
 
 
 def _probe(page: Page, arm: Sequence[Page]) -> str | None:
     alike = [other for other in arm if other.replica == page.replica]
     same = len(alike) > 1 and len({other.surplus for other in alike}) == 1
-    return f"{_extra(page)} in each cell alike: a probe or another client" if same and _has_extra(page, arm) else None
+    return (
+        phrase("{extra} in each cell alike: a probe or another client", extra=_extra(page))
+        if same and _has_extra(page, arm)
+        else None
+    )
 
 
 def _test_request(page: Page, arm: Sequence[Page]) -> str | None:
     single = page.over("requests_finished") == 1 and _has_extra(page, arm)
-    return f"{_extra(page)}: a test request, or one of another client" if single else None
+    return phrase("{extra}: a test request, or one of another client", extra=_extra(page)) if single else None
 
 
 def _other_client(page: Page, arm: Sequence[Page]) -> str | None:
     several = (page.over("requests_finished") or 0) > 1 and _has_extra(page, arm)
-    return f"{_extra(page)}: another client's traffic" if several else None
+    return phrase("{extra}: another client's traffic", extra=_extra(page)) if several else None
 
 
 def _bos_added(page: Page, _: Sequence[Page]) -> str | None:
     requests, prompt, output = page.surplus
     each = page.client.get("requests_finished")
     if each and prompt == each and not requests and not output:
-        return "exactly one prompt token a request: the server puts a BOS token before each prompt"
+        return phrase("exactly one prompt token a request: the server puts a BOS token before each prompt")
     return None
 
 
@@ -118,14 +127,19 @@ def _retokenised(page: Page, _: Sequence[Page]) -> str | None:
         return None
     if abs(prompt) > RETOKENISED_SHARE * own:
         return None
-    return f"{prompt:+,} tokens over the same requests: prompts went as text, and the server splits them differently"
+    return phrase(
+        "{prompt:+,} tokens over the same requests: prompts went as text, and the server splits them differently",
+        prompt=prompt,
+    )
 
 
 def _looked_up_again(page: Page, _: Sequence[Page]) -> str | None:
     """Accept more look-ups than prompts if requests were preempted: vLLM up to 0.11 counts them each time."""
     others = (page.over("requests_finished"), page.over("prompt_tokens"), page.over("generation_tokens"))
     if (page.over("prefix_queries") or 0) > 0 and page.preemptions and not any(others):
-        return f"{_number(page.preemptions, 'preempted request')} looked up again"
+        return phrase(
+            "{preemptions} looked up again", preemptions=_number(page.preemptions, phrase("preempted request"))
+        )
     return None
 
 
@@ -157,10 +171,14 @@ def _has_extra(page: Page, arm: Sequence[Page]) -> bool:
 
 def _extra(page: Page) -> str:
     requests, prompt, output = page.surplus
-    what = "requests" if requests is None else _number(requests, "request")
-    tokens = ((prompt, "prompt token"), (output, "output token"))
-    told = " and ".join(_number(amount, word) for amount, word in tokens if amount is not None)
-    return f"{what}{f' with {told}' if told else ''} that the client did not send"
+    what = phrase("requests") if requests is None else _number(requests, "request")
+    tokens = ((prompt, phrase("prompt token")), (output, phrase("output token")))
+    told = listed((_number(amount, word) for amount, word in tokens if amount is not None))
+    return phrase(
+        "{what}{tokens} that the client did not send",
+        what=what,
+        tokens=phrase(" with {told}", told=told) if told else "",
+    )
 
 
 def _within(amount: int | None, most: int) -> bool:
@@ -168,4 +186,4 @@ def _within(amount: int | None, most: int) -> bool:
 
 
 def _number(amount: int, word: str) -> str:
-    return f"{amount:,} {word}{'' if amount == 1 else 's'}"
+    return phrase("{amount:,} {word}{plural}", amount=amount, word=word, plural="" if amount == 1 else "s")

@@ -5,12 +5,14 @@ from dataclasses import replace
 from typing import Any
 
 from whichbits.analyze.latency import is_thin
+from whichbits.analyze.sending import ArrivalRates
 from whichbits.analyze.summary import CellSummary, Distribution
 from whichbits.analyze.throughput import mean_batch
 from whichbits.record.schema import Cell, Imported
 
 _LATENCIES = ("ttft_ms", "ttft_from_send_ms", "tpot_ms", "itl_ms", "e2e_ms")
 _RATES = ("output_tokens_per_s", "total_tokens_per_s", "requests_per_s")
+_UNSTEADY: dict[str, Any] = {"steady_output_tokens_per_s": None, "steady": None}
 _NOTHING = Distribution(0, None, None, None, None)
 
 
@@ -52,15 +54,22 @@ def of_statistics(cell: Cell, imported: Imported) -> CellSummary:
 def as_defined(summary: CellSummary, imported: Imported) -> CellSummary:
     """Return a cell of imported requests without what the tool did not keep; totals per time are the tool's own."""
     unknown: dict[str, Any] = {name: _NOTHING for name in _LATENCIES if name not in imported.definitions}
+    # Other tools do not keep when a request was due.
+    unknown |= {"send_wait_ms": None, "e2e_from_send_ms": None, "arrival_rates": _without_plan(summary.arrival_rates)}
     if "itl_ms" in unknown:
         # Without the time of each chunk, nothing that looks between first and last token is known.
-        unknown |= {"steady_output_tokens_per_s": None, "itl_modes": None, "prefill_steps": None}
+        unknown |= _UNSTEADY | {"itl_modes": None, "prefill_steps": None}
     if not imported.one_clock:
         unknown |= dict.fromkeys(("duration_s", *_RATES, "mean_batch", "goodput_requests_per_s"))
-        unknown |= {"steady_output_tokens_per_s": None, "peak_concurrency": None, "prefill_steps": None}
+        unknown |= _UNSTEADY | dict.fromkeys(("peak_concurrency", "mean_concurrency", "prefill_steps"))
+        unknown |= dict.fromkeys(("drain", "arrival_rates"))
     told = {name: imported.statistics[name] for name in ("duration_s", *_RATES) if name in imported.statistics}
     known = replace(summary, **(unknown | told), definitions=dict(imported.definitions))
     return replace(known, mean_batch=mean_batch(known.output_tokens_per_s, known.tpot_ms.p50))
+
+
+def _without_plan(rates: ArrivalRates | None) -> ArrivalRates | None:
+    return None if rates is None else replace(rates, planned=None, steady_planned=None)
 
 
 def _distribution(holder: str, imported: Imported, samples: int) -> Distribution:

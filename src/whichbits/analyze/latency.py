@@ -44,6 +44,11 @@ def e2e_from_send_ms(timelines: Timelines) -> Floats:
     return _of_succeeded(timelines, timelines.last_chunk_ns - timelines.sent_ns)
 
 
+def send_wait_ms(timelines: Timelines) -> Floats:
+    """Wait before the send: actual send - scheduled send, of every request that was sent, good or not."""
+    return (timelines.sent_ns - timelines.scheduled_ns) / NS_PER_MS
+
+
 def itl_ms(timelines: Timelines) -> Floats:
     """Inter-token latency, pooled: the gaps between content chunks; a chunk of k tokens ends one gap."""
     request = np.repeat(np.arange(len(timelines)), timelines.chunks)

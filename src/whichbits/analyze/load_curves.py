@@ -10,6 +10,7 @@ import numpy as np
 
 from whichbits.analyze.meaning import meaning
 from whichbits.analyze.summary import CellSummary, Distribution, Metric
+from whichbits.language.phrase import Phrase, phrase
 from whichbits.record.timelines import Floats
 
 MARGIN = 0.03
@@ -23,25 +24,25 @@ FAILED_SHARE = 0.01
 class Measured:
     """How a compared metric is called, and whether less of it is better."""
 
-    name: str
+    name: Phrase
     lower_is_better: bool
 
 
 METRICS: dict[Metric, Measured] = {
-    "tpot_ms.p50": Measured("median TPOT", lower_is_better=True),
-    "tpot_ms.mean": Measured("mean TPOT", lower_is_better=True),
-    "tpot_ms.p90": Measured("p90 TPOT", lower_is_better=True),
-    "tpot_ms.p99": Measured("p99 TPOT", lower_is_better=True),
-    "itl_ms.p50": Measured("median ITL", lower_is_better=True),
-    "itl_ms.p99": Measured("p99 ITL", lower_is_better=True),
-    "ttft_ms.p50": Measured("median TTFT", lower_is_better=True),
-    "ttft_ms.p90": Measured("p90 TTFT", lower_is_better=True),
-    "ttft_ms.p99": Measured("p99 TTFT", lower_is_better=True),
-    "e2e_ms.p50": Measured("median E2E", lower_is_better=True),
-    "e2e_ms.p99": Measured("p99 E2E", lower_is_better=True),
-    "output_tokens_per_s": Measured("output throughput", lower_is_better=False),
-    "goodput_requests_per_s": Measured("goodput", lower_is_better=False),
-    "cost_per_million_tokens": Measured("cost per million output tokens", lower_is_better=True),
+    "tpot_ms.p50": Measured(phrase("median TPOT"), lower_is_better=True),
+    "tpot_ms.mean": Measured(phrase("mean TPOT"), lower_is_better=True),
+    "tpot_ms.p90": Measured(phrase("p90 TPOT"), lower_is_better=True),
+    "tpot_ms.p99": Measured(phrase("p99 TPOT"), lower_is_better=True),
+    "itl_ms.p50": Measured(phrase("median ITL"), lower_is_better=True),
+    "itl_ms.p99": Measured(phrase("p99 ITL"), lower_is_better=True),
+    "ttft_ms.p50": Measured(phrase("median TTFT"), lower_is_better=True),
+    "ttft_ms.p90": Measured(phrase("p90 TTFT"), lower_is_better=True),
+    "ttft_ms.p99": Measured(phrase("p99 TTFT"), lower_is_better=True),
+    "e2e_ms.p50": Measured(phrase("median E2E"), lower_is_better=True),
+    "e2e_ms.p99": Measured(phrase("p99 E2E"), lower_is_better=True),
+    "output_tokens_per_s": Measured(phrase("output throughput"), lower_is_better=False),
+    "goodput_requests_per_s": Measured(phrase("goodput"), lower_is_better=False),
+    "cost_per_million_tokens": Measured(phrase("cost per million output tokens"), lower_is_better=True),
 }
 
 HEADLINES: tuple[Metric, ...] = (
@@ -82,13 +83,13 @@ def load_of(cell: CellSummary, unit: AxisUnit) -> float | None:
 def load_words(load: float | None) -> str:
     """Return a load as people say it; more than two digits would claim more than interpolation knows."""
     if load is None:
-        return "every load"
+        return phrase("every load")
     return f"{load:.1f}" if load < 10 and load != round(load) else f"{load:.0f}"
 
 
 def range_words(interval: tuple[float, float]) -> str:
     """Return an interval of load as people say it: ``9.5 to 16``."""
-    return f"{load_words(interval[0])} to {load_words(interval[1])}"
+    return phrase("{interval} to {interval_2}", interval=load_words(interval[0]), interval_2=load_words(interval[1]))
 
 
 def why_unusable(cell: CellSummary) -> str | None:
@@ -96,9 +97,9 @@ def why_unusable(cell: CellSummary) -> str | None:
     if cell.state != "done":
         return cell.state
     if cell.client_verdict == "client_limited":
-        return "client limited"
+        return phrase("client limited")
     if cell.failed > FAILED_SHARE * cell.requests:
-        return "failed requests"
+        return phrase("failed requests")
     return None
 
 

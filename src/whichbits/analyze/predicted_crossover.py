@@ -15,6 +15,7 @@ from whichbits.analyze.decision import changes_of_sign, zero_between
 from whichbits.analyze.load_curves import MARGIN, METRICS, comparable, load_unit
 from whichbits.analyze.pairing import Compared, Resampled
 from whichbits.analyze.summary import CellSummary, Crossing, Crossover, CrossoverVerdict, Lead, Metric
+from whichbits.language.phrase import joined, phrase
 from whichbits.record.timelines import Floats
 
 _Z = 1.96
@@ -61,7 +62,7 @@ def _judged(
     loads: Floats, best: Floats, draws: Draws, question: tuple[tuple[str, str], Metric, float], compared: Compared
 ) -> Crossover:
     arms, metric, margin = question
-    zeros = _zeros(loads, best, margin)
+    turns = _turns(loads, best, margin)
     verdicts = [_verdict(loads, each, margin) for each in draws]
     verdict = _verdict(loads, best, margin)
     reach = _Z * draws.std(axis=0, ddof=1) if len(draws) > 1 else np.full(best.shape, np.nan)
@@ -70,13 +71,13 @@ def _judged(
         metric=metric,
         arms=arms,
         verdict=verdict,
-        crossings=_crossings(loads, zeros, draws, margin),
+        crossings=_crossings(loads, turns, draws, margin),
         leader_low_load=leaders[0] if leaders else None,
         leader_high_load=leaders[-1] if leaders else None,
         load_unit=compared.unit,
         loads=tuple(loads.tolist()),
         ratios=tuple(np.exp(best).tolist()),
-        note="; ".join(_notes(verdict, verdicts, loads)) or None,
+        note=joined("; ", _notes(verdict, verdicts, loads)) or None,
         ratio_intervals=tuple(zip(np.exp(best - reach).tolist(), np.exp(best + reach).tolist(), strict=True))
         if len(draws) > 1
         else (),
@@ -85,38 +86,60 @@ def _judged(
     )
 
 
-def _zeros(loads: Floats, ratios: Floats, margin: float) -> list[float]:
-    """Return the loads at which a curve passes zero between two leads beyond the margin."""
+def _turns(loads: Floats, ratios: Floats, margin: float) -> list[tuple[float, bool]]:
+    """Return the loads at which a curve passes zero between two leads beyond the margin, and whether it rises there."""
     log_load = np.log(loads)
     decisive = np.flatnonzero(np.abs(ratios) > np.log1p(margin))
     return [
-        float(np.exp(zero_between(log_load, ratios, left, right))) for left, right in changes_of_sign(ratios, decisive)
+        (float(np.exp(zero_between(log_load, ratios, left, right))), bool(ratios[right] > 0))
+        for left, right in changes_of_sign(ratios, decisive)
     ]
 
 
 def _verdict(loads: Floats, ratios: Floats, margin: float) -> CrossoverVerdict:
-    if _zeros(loads, ratios, margin):
+    if _turns(loads, ratios, margin):
         return "crosses"
     return "tie" if (np.abs(ratios) <= np.log1p(margin)).all() else "none"
 
 
-def _crossings(loads: Floats, zeros: Sequence[float], draws: Draws, margin: float) -> tuple[Crossing, ...]:
-    """Give the only crossing the interval of the draws' own; of several nobody can say which is which."""
-    if len(zeros) != 1 or len(draws) < 2:
-        return tuple(Crossing(zero, None, None) for zero in zeros)
-    drawn = [_first_crossing(loads, each, margin, zeros[0]) for each in draws]
+def _crossings(loads: Floats, turns: Sequence[tuple[float, bool]], draws: Draws, margin: float) -> tuple[Crossing, ...]:
+    """Give every crossing the interval of the draws' own."""
+    if len(draws) < 2:
+        return tuple(Crossing(zero, None, None) for zero, _ in turns)
+    of_draw = _first_crossing if len(turns) == 1 else _same_crossing
+    return tuple(_within(turn[0], [of_draw(loads, each, margin, turn) for each in draws]) for turn in turns)
+
+
+def _within(best: float, drawn: Sequence[float]) -> Crossing:
     low, high = np.quantile(drawn, [_TAIL, 1 - _TAIL]).tolist()
-    return (Crossing(zeros[0], min(low, zeros[0]), max(high, zeros[0])),)
+    return Crossing(best, min(low, best), max(high, best))
 
 
-def _first_crossing(loads: Floats, ratios: Floats, margin: float, best: float) -> float:
+def _first_crossing(loads: Floats, ratios: Floats, margin: float, best: tuple[float, bool]) -> float:
     """Return where a draw crosses; without a crossing, the end of the range beyond which it would."""
-    zeros = _zeros(loads, ratios, margin)
+    zeros = [zero for zero, _ in _turns(loads, ratios, margin)]
     if zeros:
-        return min(zeros, key=lambda zero: abs(np.log(zero / best)))
+        return _nearest(zeros, best[0])
     # If the lead shrinks with load the arms would trade places above the range, else they did below it.
     shrinks = abs(ratios[-1]) < abs(ratios[0])
     return float(loads[-1] if shrinks else loads[0])
+
+
+def _same_crossing(loads: Floats, ratios: Floats, margin: float, best: tuple[float, bool]) -> float:
+    """Return where a draw crosses the same way as one of several crossings; without one, the end that it was pushed to.
+
+    Where the draw still is as the best curve was before, it crosses later or not at all, else it did before.
+    """
+    load, rises = best
+    zeros = [zero for zero, way in _turns(loads, ratios, margin) if way == rises]
+    if zeros:
+        return _nearest(zeros, load)
+    above = np.interp(np.log(load), np.log(loads), ratios) > 0
+    return float(loads[0] if above == rises else loads[-1])
+
+
+def _nearest(zeros: Sequence[float], load: float) -> float:
+    return min(zeros, key=lambda zero: abs(np.log(zero / load)))
 
 
 def _leader(arms: tuple[str, str], metric: Metric, log_ratio: float) -> str:
@@ -133,8 +156,10 @@ def _lead(arms: tuple[str, str], metric: Metric, loads: Floats, best: Floats, re
 def _notes(verdict: CrossoverVerdict, drawn: Sequence[CrossoverVerdict], loads: Floats) -> Iterator[str]:
     if drawn:
         crossing = drawn.count("crosses")
-        yield f"{crossing} of {len(drawn)} draws of the predictor's constants cross"
+        yield phrase(
+            "{crossing} of {count} draws of the predictor's constants cross", crossing=crossing, count=len(drawn)
+        )
         if verdict == "crosses" and crossing * 2 < len(drawn):
-            yield "most draws do not: calibrate before acting on it"
+            yield phrase("most draws do not: calibrate before acting on it")
     if loads.size == 1:
-        yield f"one load only ({loads[0]:g}): a crossing elsewhere cannot be seen"
+        yield phrase("one load only ({loads:g}): a crossing elsewhere cannot be seen", loads=loads[0])

@@ -11,6 +11,7 @@ from whichbits.analyze.student import t_quantile
 from whichbits.analyze.summary import CellSummary, Crossover
 from whichbits.analyze.verdicts import ScoredPrediction
 from whichbits.errors import BadInput
+from whichbits.language.phrase import joined, listed, phrase
 from whichbits.study.prediction import Crosses, Less, Names, Prediction, Quantity, Within, parse_prediction
 
 Verdict = Literal["true", "false", "undecided"]
@@ -35,7 +36,9 @@ class _Known:
     def __str__(self) -> str:
         if self.low is None or self.high is None:
             return number(self.value)
-        return f"{number(self.value)} ({number(self.low)} to {number(self.high)})"
+        return phrase(
+            "{value} ({low} to {high})", value=number(self.value), low=number(self.low), high=number(self.high)
+        )
 
 
 def scored_predictions(study: Mapping[str, Any], measured: Measured) -> tuple[ScoredPrediction, ...]:
@@ -78,7 +81,14 @@ def _less(text: str, prediction: Less, measured: Measured) -> ScoredPrediction:
     if smaller is None or larger is None:
         return _unknown(text, prediction.smaller if smaller is None else prediction.larger)
     ratio = _paired(prediction, measured) or _ratio(smaller, larger)
-    words = f"{prediction.smaller}: {smaller}; {prediction.larger}: {larger}; ratio {ratio}"
+    words = phrase(
+        "{smaller}: {smaller_2}; {larger}: {larger_2}; ratio {ratio}",
+        smaller=prediction.smaller,
+        smaller_2=smaller,
+        larger=prediction.larger,
+        larger_2=larger,
+        ratio=ratio,
+    )
     return ScoredPrediction(text, _below(ratio, 1.0), words, ratio.value, ratio.low, ratio.high)
 
 
@@ -87,19 +97,34 @@ def _within(text: str, prediction: Within, measured: Measured) -> ScoredPredicti
     if found is None:
         return _unknown(text, prediction.quantity)
     verdict = _inside(found, prediction.low, prediction.high)
-    return ScoredPrediction(text, verdict, f"{prediction.quantity}: {found}", found.value, found.low, found.high)
+    return ScoredPrediction(
+        text,
+        verdict,
+        phrase("{quantity}: {found}", quantity=prediction.quantity, found=found),
+        found.value,
+        found.low,
+        found.high,
+    )
 
 
 def _crosses(text: str, prediction: Crosses, measured: Measured) -> ScoredPrediction:
     pair = set(prediction.arms)
     compared = [each for each in measured.crossovers if set(each.arms) == pair and each.metric == prediction.metric]
     if not compared:
-        return ScoredPrediction(text, None, f"{' and '.join(prediction.arms)} were not compared by {prediction.metric}")
+        return ScoredPrediction(
+            text,
+            None,
+            phrase(
+                "{arms} were not compared by {metric}",
+                arms=listed(prediction.arms),
+                metric=prediction.metric,
+            ),
+        )
     found = compared[0]
     if found.verdict == "noisy":
-        return ScoredPrediction(text, "undecided", "too noisy to say who leads where")
+        return ScoredPrediction(text, "undecided", phrase("too noisy to say who leads where"))
     places = [_Known(crossing.load, crossing.low, crossing.high) for crossing in found.crossings]
-    words = f"crosses at {', '.join(map(str, places))}" if places else _no_crossing(found)
+    words = phrase("crosses at {list}", list=joined(", ", map(str, places))) if places else _no_crossing(found)
     if prediction.low is None or prediction.high is None:
         return ScoredPrediction(text, "false" if places else "true", words)
     verdicts = [_inside(place, prediction.low, prediction.high) for place in places]
@@ -108,8 +133,17 @@ def _crosses(text: str, prediction: Crosses, measured: Measured) -> ScoredPredic
 
 
 def _no_crossing(found: Crossover) -> str:
-    leader = f", {found.leader_low_load} leads throughout" if found.leader_low_load else ""
-    return f"no crossing from {found.loads[0]:g} to {found.loads[-1]:g}{leader}"
+    leader = (
+        phrase(", {leader_low_load} leads throughout", leader_low_load=found.leader_low_load)
+        if found.leader_low_load
+        else ""
+    )
+    return phrase(
+        "no crossing from {loads:g} to {loads_2:g}{leader}",
+        loads=found.loads[0],
+        loads_2=found.loads[-1],
+        leader=leader,
+    )
 
 
 def _known(quantity: Quantity, measured: Measured) -> _Known | None:
@@ -205,4 +239,4 @@ def _bounds(known: _Known) -> tuple[float, float]:
 
 
 def _unknown(text: str, quantity: Quantity) -> ScoredPrediction:
-    return ScoredPrediction(text, None, f"{quantity} is not known, or its cell is not usable")
+    return ScoredPrediction(text, None, phrase("{quantity} is not known, or its cell is not usable", quantity=quantity))

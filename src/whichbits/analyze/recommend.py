@@ -25,12 +25,13 @@ from whichbits.analyze.load_curves import (
     range_words,
 )
 from whichbits.analyze.summary import CellSummary, Crossover, Metric, Recommendation
+from whichbits.language.phrase import Phrase, joined, phrase
 from whichbits.record.timelines import Floats
 
 Range = tuple[str, float | None, float | None]
 Interval = tuple[float, float]
 
-_UNITS: dict[AxisUnit, str] = {"concurrency": "concurrent requests", "request_rate": "requests/s"}
+_UNITS: dict[AxisUnit, str] = {"concurrency": phrase(" concurrent requests"), "request_rate": phrase(" requests/s")}
 
 
 def recommendations(
@@ -58,11 +59,13 @@ def recommend(
     without = [arm for arm in arms if arm not in found]
     mine = [crossover for crossover in crossovers if crossover.metric == metric]
     uncertain = tuple(_uncertain(before, after, mine) for before, after in pairwise(ranges))
-    measured = f"{loads[0]:g}" if loads.size == 1 else f"{loads[0]:g} to {loads[-1]:g}"
-    missing = f"; no usable cells of {', '.join(without)}" if without else ""
-    named = [f"{each[0]}{_doubt(each, compared, mine)}" for each in ranges]
-    text = _text(ranges, named, uncertain, _Scope(_UNITS[unit], measured, missing))
-    return Recommendation(metric, ranges, f"{METRICS[metric].name}: {text}", uncertain)
+    measured = (
+        f"{loads[0]:g}" if loads.size == 1 else phrase("{loads:g} to {loads_2:g}", loads=loads[0], loads_2=loads[-1])
+    )
+    missing = phrase("; no usable cells of {list}", list=joined(", ", without)) if without else ""
+    named = [phrase("{arm}{doubt}", arm=each[0], doubt=_doubt(each, compared, mine)) for each in ranges]
+    text = _text(METRICS[metric].name, ranges, named, uncertain, _Scope(_UNITS[unit], measured, missing))
+    return Recommendation(metric, ranges, text, uncertain)
 
 
 def _uncertain(before: Range, after: Range, crossovers: Sequence[Crossover]) -> Interval | None:
@@ -122,7 +125,11 @@ def _doubt(found: Range, arms: Sequence[str], crossovers: Sequence[Crossover]) -
     level = [arm for arm in others if not _told_apart(found, arm, crossovers)]
     if not level or not crossovers:
         return ""
-    return " (not told apart from any other)" if level == others else f" (not told apart from {', '.join(level)})"
+    return (
+        phrase(" (not told apart from any other)")
+        if level == others
+        else phrase(" (not told apart from {list})", list=joined(", ", level))
+    )
 
 
 def _told_apart(found: Range, other: str, crossovers: Sequence[Crossover]) -> bool:
@@ -146,22 +153,49 @@ class _Scope(NamedTuple):
     missing: str
 
 
-def _text(ranges: Sequence[Range], named: Sequence[str], uncertain: Sequence[Interval | None], scope: _Scope) -> str:
-    at = f"(measured at {scope.measured} {scope.unit}{scope.missing})"
+def _text(
+    metric: str,
+    ranges: Sequence[Range],
+    named: Sequence[str],
+    uncertain: Sequence[Interval | None],
+    scope: _Scope,
+) -> Phrase:
+    """Return the sentence; reports leave out its fields ``title``, ``scope`` and ``unit`` where these stand above it.
+
+    A scope that names arms without usable cells is said of no other metric, so it has a name of its own.
+    """
+    title, claim = phrase("{metric}: ", metric=metric), _claim(ranges, named, uncertain, scope)
+    said = (
+        phrase(" (measured {measured}{missing})", measured=scope.measured, missing=scope.missing)
+        if len(ranges) > 1
+        else phrase(
+            " (measured at {measured}{unit}{missing})",
+            measured=scope.measured,
+            unit=scope.unit,
+            missing=scope.missing,
+        )
+    )
+    if scope.missing:
+        return phrase("{title}{claim}{scope_with_gaps}", title=title, claim=claim, scope_with_gaps=said)
+    return phrase("{title}{claim}{scope}", title=title, claim=claim, scope=said)
+
+
+def _claim(ranges: Sequence[Range], named: Sequence[str], uncertain: Sequence[Interval | None], scope: _Scope) -> str:
     if not ranges:
-        return f"no arm ahead by more than {MARGIN:.0%} {at}"
+        return phrase("no arm ahead by more than {margin:.0%}", margin=MARGIN)
     if len(ranges) == 1:
-        return f"{named[0]} {at}" if " to " not in scope.measured else f"{named[0]} throughout {at}"
+        return named[0] if " to " not in scope.measured else phrase("{arm} throughout", arm=named[0])
     first, *between, last = named
     ends = [_end(arm[2], interval, scope.unit) for arm, interval in zip(ranges, uncertain, strict=False)]
-    parts = [f"{first} up to {ends[0]}"]
-    parts += [f"{arm} from there to {end}" for arm, end in zip(between, ends[1:], strict=True)]
-    parts.append(f"{last} beyond")
-    return f"{', '.join(parts)} (measured {scope.measured}{scope.missing})"
+    parts = [phrase("{arm} up to {end}", arm=first, end=ends[0])]
+    parts += [phrase("{arm} from there to {end}", arm=arm, end=end) for arm, end in zip(between, ends[1:], strict=True)]
+    return joined(", ", [*parts, phrase("{arm} beyond", arm=last)])
 
 
-def _end(load: float | None, interval: Interval | None, words: str) -> str:
+def _end(load: float | None, interval: Interval | None, unit: str) -> str:
     """Return a handover with the loads at which either arm may be the better, or as a mere estimate."""
     if interval is None:
-        return f"about {load_words(load)} {words}"
-    return f"{load_words(load)} {words} (either within {range_words(interval)})"
+        return phrase("about {load}{unit}", load=load_words(load), unit=unit)
+    return phrase(
+        "{load}{unit} (either within {interval})", load=load_words(load), unit=unit, interval=range_words(interval)
+    )

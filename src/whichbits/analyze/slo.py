@@ -7,6 +7,7 @@ import numpy as np
 
 from whichbits.analyze.load_curves import AxisUnit, load_of, load_unit, load_words
 from whichbits.analyze.summary import CellSummary, Finding, SloCapacity
+from whichbits.language.phrase import joined, phrase
 from whichbits.record.timelines import Floats
 
 SHARE = 0.99
@@ -54,26 +55,42 @@ def slo_loads(cells: Sequence[CellSummary]) -> Iterator[Finding]:
     """Say up to which load each arm holds the SLO, the arm that holds most first."""
     held = slo_capacities(cells, tuple(dict.fromkeys(cell.arm for cell in cells)))
     if held:
-        words = {"concurrency": "concurrent requests", "request_rate": "requests/s"}[load_unit(cells)]
-        told = "; ".join(_told(capacity) for capacity in held)
-        text = (
-            f"{held[0].share:.0%} of requests hold the SLO (loads in {words}, 95 % intervals in parentheses): {told}."
+        words = {"concurrency": phrase("concurrent requests"), "request_rate": "requests/s"}[load_unit(cells)]
+        told = joined("; ", (_told(capacity) for capacity in held))
+        text = phrase(
+            "{share:.0%} of requests hold the SLO (loads in {words}, 95 % intervals in parentheses): {told}.",
+            share=held[0].share,
+            words=words,
+            told=told,
         )
         yield Finding("observed", "slo_load", text, tuple(_shares(cells, capacity.arm) for capacity in held))
 
 
 def _told(capacity: SloCapacity) -> str:
     if capacity.load is None:
-        return f"{capacity.arm} at no load"
-    low = "below the range" if capacity.low is None else load_words(capacity.low)
-    high = "beyond it" if capacity.high is None else load_words(capacity.high)
-    at_least = "at least " if capacity.beyond else ""
-    return f"{capacity.arm} up to {at_least}{load_words(capacity.load)} ({low} to {high})"
+        return phrase("{arm} at no load", arm=capacity.arm)
+    low = phrase("below the range") if capacity.low is None else load_words(capacity.low)
+    high = phrase("beyond it") if capacity.high is None else load_words(capacity.high)
+    at_least = phrase("at least ") if capacity.beyond else ""
+    return phrase(
+        "{arm} up to {at_least}{load} ({low} to {high})",
+        arm=capacity.arm,
+        at_least=at_least,
+        load=load_words(capacity.load),
+        low=low,
+        high=high,
+    )
 
 
 def _shares(cells: Sequence[CellSummary], arm: str) -> str:
     sent, held = _counts(cells, arm, load_unit(cells))
-    return f"{arm}: " + ", ".join(f"{held[load]:.0f} of {sent[load]} at {load:g}" for load in sorted(sent))
+    return phrase("{arm}: ", arm=arm) + joined(
+        ", ",
+        (
+            phrase("{held:.0f} of {sent} at {load:g}", held=held[load], sent=sent[load], load=load)
+            for load in sorted(sent)
+        ),
+    )
 
 
 def wilson(good: Floats, n: Floats) -> tuple[Floats, Floats]:

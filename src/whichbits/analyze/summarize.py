@@ -15,8 +15,10 @@ from whichbits.analyze.conclude import Inputs, conclude
 from whichbits.analyze.cost import priced, prices
 from whichbits.analyze.counted import CellCounts, counted
 from whichbits.analyze.kernels.profile import Profile, read_profiles
+from whichbits.analyze.load_shape import load_shape
 from whichbits.analyze.pairing import Resampled
 from whichbits.analyze.planned_cache import PlannedCache
+from whichbits.analyze.quality.judge import read_quality
 from whichbits.analyze.summary import CellSummary, Summary
 from whichbits.analyze.telemetry import gpu_telemetry
 from whichbits.errors import BadInput
@@ -54,13 +56,14 @@ def summarize(run: Run, resampled: Resampled | None = None) -> Summary:
             differences=_differences(run, counts),
             profiles=_profiles(run, tuple(described)),
             interrupted=run.interrupted,
+            quality=read_quality(run.folder, run.manifest),
         )
     )
 
 
 def summary_json(summary: Summary) -> bytes:
     """Return summary.json; what is unknown is null."""
-    return msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n"
+    return msgspec.json.format(msgspec.json.encode(summary, enc_hook=str), indent=2) + b"\n"
 
 
 def _cells(
@@ -74,7 +77,9 @@ def _cells(
 
 def _cell(run: Run, cell: Cell, counts: CellCounts, slo: Slo | None, cache: PlannedCache) -> CellSummary:
     requests = run.of_cell(cell.cell)
-    summary = cell_summary(cell, requests, counts, slo, cache.expected(cell, requests, counts))
+    shape = load_shape(cell, run.manifest.study)
+    expected = cache.expected(cell, requests, counts)
+    summary = cell_summary(cell, requests, counts, slo, expected=expected, shape=shape)
     return replace(summary, gpu=gpu_telemetry(run.telemetry, cell))
 
 

@@ -11,7 +11,10 @@ from whichbits.analyze.cold_start import ColdStart
 from whichbits.analyze.itl_modes import ItlModes
 from whichbits.analyze.kernels.profile import Profile
 from whichbits.analyze.prefill_steps import PrefillSteps
+from whichbits.analyze.quality.measures import Quality
 from whichbits.analyze.roofline import Roofline
+from whichbits.analyze.sending import ArrivalRates, Drain
+from whichbits.analyze.steady import SteadyState
 from whichbits.analyze.telemetry import GpuTelemetry
 from whichbits.analyze.verdicts import Answer, ScoredPrediction
 
@@ -194,6 +197,16 @@ class CellSummary:
     """Of output tokens, at the arm's price per hour; None without a price."""
     token_count_source: str | None = None
     """Who counted output tokens: `usage`, or what was asked where answers came without; None if not measured here."""
+    e2e_from_send_ms: Distribution | None = None
+    send_wait_ms: Distribution | None = None
+    """From scheduled to sent: under a cap the wait for a slot, else the client's own lag."""
+    mean_concurrency: float | None = None
+    """Requests in flight, averaged over ``duration_s``."""
+    steady: SteadyState | None = None
+    """The stretch that ``steady_output_tokens_per_s`` is of, or why there is none."""
+    drain: Drain | None = None
+    arrival_rates: ArrivalRates | None = None
+    """None in a closed loop."""
 
 
 @dataclass(frozen=True)
@@ -260,6 +273,17 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class WarmUp:
+    """How an arm was warmed before its first cell of its last visit; what older runs did not keep is None."""
+
+    rounds_ms: tuple[float, ...]
+    """Median TPOT of each round, or TTFT where answers had a single token."""
+    stable: bool | None
+    """False if it gave up before two rounds agreed."""
+    seconds: float | None
+
+
+@dataclass(frozen=True)
 class ArmSummary:
     """What is known of an arm; None where the engine did not say."""
 
@@ -276,6 +300,8 @@ class ArmSummary:
     facts: dict[str, Any] = field(default_factory=dict)
     capacity: Capacity | None = None
     cold_start: ColdStart | None = None
+    warm_up: WarmUp | None = None
+    """None if it was not warmed: predicted, or imported."""
 
 
 @dataclass(frozen=True)
@@ -331,3 +357,5 @@ class Summary:
     profiles: tuple[Profile, ...] = ()
     """Time by kind of kernel, of arms and loads that were profiled."""
     answer: Answer | None = None
+    quality: Quality | None = None
+    """What the bits cost in answers; None where the study did not ask."""

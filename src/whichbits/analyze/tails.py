@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from whichbits.analyze.load_curves import METRICS, TAILS, load_words, range_words
 from whichbits.analyze.summary import Crossover, Finding, Lead, Metric
+from whichbits.language.phrase import joined, phrase
 
 LATENCIES: dict[str, tuple[Metric, ...]] = {
-    "decoding": ("tpot_ms.p50", "tpot_ms.p90", "tpot_ms.p99", "itl_ms.p99"),
+    phrase("decoding"): ("tpot_ms.p50", "tpot_ms.p90", "tpot_ms.p99", "itl_ms.p99"),
     "TTFT": ("ttft_ms.p50", "ttft_ms.p90", "ttft_ms.p99"),
     "E2E": ("e2e_ms.p50", "e2e_ms.p99"),
 }
@@ -21,8 +22,19 @@ def tails_apart(crossovers: Sequence[Crossover]) -> Iterator[Finding]:
             middle = by_question.get((median, pair))
             found = [by_question[metric, pair] for metric in tails if (metric, pair) in by_question]
             if middle is not None and any(tells_apart(middle, tail) for tail in found):
-                told = "; ".join(f"{METRICS[each.metric].name} {told_of(each)}" for each in (middle, *found))
-                text = f"{' / '.join(pair)}: the tail of {name} tells another story than its median: {told}."
+                told = joined(
+                    "; ",
+                    (
+                        phrase("{name} {told_of}", name=METRICS[each.metric].name, told_of=told_of(each))
+                        for each in (middle, *found)
+                    ),
+                )
+                text = phrase(
+                    "{list}: the tail of {name} tells another story than its median: {told}.",
+                    list=joined(" / ", pair),
+                    name=name,
+                    told=told,
+                )
                 yield Finding("observed", "tail_apart", text, tuple(_leads_apart(middle, found)))
 
 
@@ -32,31 +44,38 @@ def tails_not_compared(crossovers: Sequence[Crossover]) -> Iterator[Finding]:
     asked = [metric for metrics in LATENCIES.values() if metrics[0] in seen for metric in metrics]
     thin = [METRICS[metric].name for metric in asked if metric not in seen and metric.endswith(TAILS)]
     if thin:
-        text = (
-            f"Not compared, as fewer than 10 samples lie beyond the percentile: {', '.join(thin)}. A cell needs 100 "
-            f"requests for a p90 and 1000 for a p99."
+        text = phrase(
+            "Not compared, as fewer than 10 samples lie beyond the percentile: {list}. A cell needs 100 "
+            "requests for a p90 and 1000 for a p99.",
+            list=joined(", ", thin),
         )
-        yield Finding("unresolved", "tails_not_compared", text, (), "cells of 1000 requests or more (`cell.at_least`)")
+        yield Finding(
+            "unresolved", "tails_not_compared", text, (), phrase("cells of 1000 requests or more (`cell.at_least`)")
+        )
 
 
 def told_of(crossover: Crossover) -> str:
     """Return what a pair does over load in a few words: ``crosses at 12 (9.5 to 16)``, ``a leads``, ``ties``."""
     match crossover.verdict:
         case "crosses":
-            return f"crosses at {', '.join(_crossing_words(crossover))}"
+            return phrase("crosses at {list}", list=joined(", ", _crossing_words(crossover)))
         case "none":
-            return f"is {crossover.leader_low_load}'s throughout"
+            return phrase("is {leader_low_load}'s throughout", leader_low_load=crossover.leader_low_load)
         case "tie":
-            return "ties"
+            return phrase("ties")
         case _:
-            return "is too noisy to say"
+            return phrase("is too noisy to say")
 
 
 def _crossing_words(crossover: Crossover) -> Iterator[str]:
     for crossing in crossover.crossings:
         known = crossing.low is not None and crossing.high is not None
-        interval = f" ({range_words((crossing.low or 0, crossing.high or 0))})" if known else ""
-        yield f"{load_words(crossing.load)}{interval}"
+        interval = (
+            phrase(" ({range_words})", range_words=range_words((crossing.low or 0, crossing.high or 0)))
+            if known
+            else ""
+        )
+        yield phrase("{load}{interval}", load=load_words(crossing.load), interval=interval)
 
 
 def tells_apart(middle: Crossover, tail: Crossover) -> bool:
@@ -94,19 +113,34 @@ def _leads_apart(middle: Crossover, tails: Sequence[Crossover]) -> Iterator[str]
         for load in lost_leads(middle, tail):
             names = (METRICS[each.metric].name for each in (middle, tail))
             ratios = (each.ratios[each.loads.index(load)] for each in (middle, tail))
-            told = ", ".join(f"{name} {ratio:.2f}" for name, ratio in zip(names, ratios, strict=True))
-            yield f"{' / '.join(middle.arms)} at {load:g}: {told}"
-    yield from (f"{METRICS[each.metric].name}: {_leads(each)}" for each in (middle, *tails))
+            told = joined(
+                ", ",
+                (
+                    phrase("{name} {ratio:.2f}", name=name, ratio=ratio)
+                    for name, ratio in zip(names, ratios, strict=True)
+                ),
+            )
+            yield phrase("{list} at {load:g}: {told}", list=joined(" / ", middle.arms), load=load, told=told)
+    yield from (
+        phrase("{name}: {leads}", name=METRICS[each.metric].name, leads=_leads(each)) for each in (middle, *tails)
+    )
 
 
 def pair_and_leads(crossover: Crossover) -> str:
     """Return who leads at the ends of the range, and by how much, in one line."""
-    return f"{' / '.join(crossover.arms)}: {_leads(crossover)}"
+    return phrase("{list}: {leads}", list=joined(" / ", crossover.arms), leads=_leads(crossover))
 
 
 def _leads(crossover: Crossover) -> str:
-    return ", ".join(_lead(lead) for lead in crossover.lead)
+    return joined(", ", (_lead(lead) for lead in crossover.lead))
 
 
 def _lead(lead: Lead) -> str:
-    return f"{lead.arm} ahead by {lead.by:.0%} ({lead.low:.0%} to {lead.high:.0%}) at {lead.load:g}"
+    return phrase(
+        "{arm} ahead by {by:.0%} ({low:.0%} to {high:.0%}) at {load:g}",
+        arm=lead.arm,
+        by=lead.by,
+        low=lead.low,
+        high=lead.high,
+        load=lead.load,
+    )

@@ -67,8 +67,7 @@ def steady_output_tokens_per_s(timelines: Timelines, window: Window | None) -> f
     """Tokens whose chunk arrived within the window, over the window."""
     if window is None:
         return None
-    inside = (timelines.chunk_ns > window.start_ns) & (timelines.chunk_ns <= window.end_ns)
-    counted = inside & np.repeat(timelines.succeeded, timelines.chunks)
+    counted = window.holds(timelines.chunk_ns) & np.repeat(timelines.succeeded, timelines.chunks)
     return per_second(int(timelines.chunk_tokens[counted].sum()), window.seconds)
 
 

@@ -1,6 +1,7 @@
 """What the flags of ``whichbits load`` amount to: an ordinary study with one arm that runs already."""
 
 import asyncio
+import math
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,14 @@ ARM = "server"
 _LOADS = "1,8,32"
 _FLAGS = "what these flags ask"
 _DRAWN = ("input_tokens", "output_tokens", "range_ratio", "prefix_tokens", "prefixes")
+_FLAGS_OF_KEY = {
+    "arms": ("url",),
+    "traffic": ("traffic", *_DRAWN),
+    "loads": ("concurrency", "rate"),
+    "cell": ("requests", "seconds"),
+    "repeats": ("repeats",),
+    "request": ("api", "prompt", "forced_length"),
+}
 
 
 @dataclass(frozen=True)
@@ -65,8 +74,19 @@ def load_study(asked: AskedLoad) -> Study:
     }
     for text in asked.more:
         key, value = _pair(text)
+        if (flag := _flag_given(asked, key)) is not None:
+            raise _contradiction(flag, f"--set {key}")
         study[key] = value
     return parse_study(yaml.safe_dump({key: value for key, value in study.items() if value != {}}), _FLAGS)
+
+
+def _flag_given(asked: AskedLoad, key: str) -> str | None:
+    """Return the flag, if any, that already says what a key of the study file says."""
+    nothing = AskedLoad(url=None)
+    for name in _FLAGS_OF_KEY.get(key, ()):
+        if getattr(asked, name) != getattr(nothing, name):
+            return "the address" if name == "url" else f"--{name.replace('_', '-')}"
+    return None
 
 
 def _url(url: str | None) -> str:
@@ -146,15 +166,18 @@ def _loads(asked: AskedLoad) -> list[dict[str, float]]:
 
 
 def _numbers(text: str, flag: str) -> list[float]:
-    found = [_read(word, flag) for word in text.split(",")]
-    if not all(isinstance(each, int | float) and not isinstance(each, bool) for each in found):
+    try:
+        found = [float(word) for word in text.split(",")]
+    except ValueError:
+        found = [math.nan]
+    if not all(math.isfinite(each) for each in found):
         raise BadInput(
             "load_numbers",
             f"{flag} {text!r} is no list of numbers",
             why="loads are numbers with commas between",
             fix=f"write {flag} 1,8,64",
         )
-    return found
+    return [int(each) if each.is_integer() else each for each in found]
 
 
 def _cell(asked: AskedLoad) -> dict[str, float]:

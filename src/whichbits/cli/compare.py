@@ -101,7 +101,7 @@ def _write(path: Path, mode: str, text: str) -> None:
 
 
 def _as_json(comparison: Comparison, outcomes: Sequence[GateOutcome]) -> bytes:
-    told = msgspec.to_builtins(comparison) | {"gates": msgspec.to_builtins(list(outcomes))}
+    told = msgspec.to_builtins(comparison, enc_hook=str) | {"gates": msgspec.to_builtins(list(outcomes), enc_hook=str)}
     return msgspec.json.format(msgspec.json.encode(told), indent=2) + b"\n"
 
 

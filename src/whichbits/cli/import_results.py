@@ -7,6 +7,7 @@ from cyclopts import Parameter
 
 from whichbits.analyze.sources import by_arm, named_path, result_cells
 from whichbits.errors import BadInput
+from whichbits.language.language import Code
 from whichbits.record.importers.imported_cell import ImportedCell
 from whichbits.record.importers.imported_run import write_imported_run
 from whichbits.report.rebuild import rebuild_reports
@@ -17,6 +18,7 @@ def import_results(
     into: Path = Path("runs"),
     name: str = "imported",
     json: Annotated[bool, Parameter(negative=())] = False,
+    lang: Code = "en",
 ) -> int:
     """Make a run of result files of vllm bench serve, SGLang, GuideLLM, AIPerf, inference-perf or llm-d, and report it.
 
@@ -25,6 +27,7 @@ def import_results(
         into: The folder in which the run's folder is made.
         name: Names the run.
         json: Print summary.json on stdout, everything else on stderr.
+        lang: Language of the reports and of what is printed; summary.json stays English.
     """
     if not results:
         raise BadInput("no_file", "No result was given.", why="import reads result files.", fix="Name one or more.")
@@ -33,5 +36,5 @@ def import_results(
         arm, path = named_path(result)
         for found, cells in by_arm(result_cells(path), arm).items():
             arms.setdefault(found, []).extend(cells)
-    rebuild_reports(write_imported_run(into, name, arms), json_to_stdout=json)
+    rebuild_reports(write_imported_run(into, name, arms), json_to_stdout=json, lang=lang)
     return 0

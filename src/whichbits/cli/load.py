@@ -1,6 +1,7 @@
 """``whichbits load``: drive one endpoint that runs, without a study file, or find this machine's own limit."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -78,8 +79,6 @@ def load(
         self_test: Drive a mock instead and find this machine's honest limit; --seconds is then about how long that
             takes, 30 by default.
     """
-    if self_test:
-        return _test_itself(url, concurrency, rate, seconds, json=json)
     asked = AskedLoad(
         url=url,
         concurrency=concurrency,
@@ -101,6 +100,8 @@ def load(
         api_key_variable=api_key_variable,
         more=set_keys,
     )
+    if self_test:
+        return _test_itself(asked, alone=not dry_run and output is None, json=json)
     study = load_study(asked)
     task = Task(study, visits(study), None)
     preflight(task.arms)
@@ -115,16 +116,14 @@ def _as_yaml(study: Study) -> str:
     return yaml.safe_dump(set_only(given), sort_keys=False, allow_unicode=True, width=100)
 
 
-def _test_itself(
-    url: str | None, concurrency: str | None, rate: str | None, seconds: float | None, *, json: bool
-) -> int:
-    if any(given is not None for given in (url, concurrency, rate)):
+def _test_itself(asked: AskedLoad, *, alone: bool, json: bool) -> int:
+    if not alone or replace(asked, seconds=None) != AskedLoad(url=None):
         raise BadInput(
             "self_test_alone",
             "--self-test drives a mock of its own",
-            why="an address or a load is given as well, which would silently not be used",
-            fix="leave it out, or leave out --self-test",
+            why="an address or other flags are given as well, which would silently not be used",
+            fix="leave them out (--seconds and --json go with it), or leave out --self-test",
         )
     from whichbits.cli.self_test import run_self_test
 
-    return run_self_test(seconds, json=json)
+    return run_self_test(asked.seconds, json=json)

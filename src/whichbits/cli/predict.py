@@ -12,6 +12,7 @@ from whichbits.conduct.host import host_facts, tool_versions
 from whichbits.conduct.order import visits
 from whichbits.conduct.secrets import recordable
 from whichbits.errors import ServerNotReady
+from whichbits.language.language import Code
 from whichbits.predict.calibration_file import read_calibration
 from whichbits.predict.constants import default_constants
 from whichbits.predict.run import DRAWS, Assumed, predict_study, refuse_impossible
@@ -34,6 +35,7 @@ def predict(
     draws: int = DRAWS,
     output: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
+    lang: Code = "en",
 ) -> int:
     """Play a study in virtual time on a GPU that need not be here, and report it like a measured run.
 
@@ -45,6 +47,7 @@ def predict(
         draws: Plays behind each interval; 0 gives none, in less time.
         output: Folder for run folders; the study's own is used where this is not given.
         json: Print summary.json on stdout, everything else on stderr.
+        lang: Language of the reports and of what is printed; summary.json stays English.
     """
     asked = _asked(read_study(study), gpu, engine_version)
     constants = default_constants() if calibration is None else read_calibration(calibration)
@@ -52,7 +55,7 @@ def predict(
     cells = tuple(cell for visit in visits(asked) for cell in visit.cells)
     writer = RunWriter.create(output or Path(asked.output), _manifest(asked))
     refused = predict_study(asked, cells, writer, Assumed(constants, draws, asked.seed))
-    rebuild_reports(writer.folder, json_to_stdout=json)
+    rebuild_reports(writer.folder, json_to_stdout=json, lang=lang)
     for error in refused:
         print_error(error, Console(stderr=True))
     return ServerNotReady.exit_code if refused else 0

@@ -22,12 +22,15 @@ from whichbits.conduct.events import Notice, Progress
 from whichbits.conduct.host import host_facts, tool_versions
 from whichbits.conduct.order import Visit, visits
 from whichbits.conduct.preflight import preflight
+from whichbits.conduct.quality import insist_on_quality, unasked
+from whichbits.conduct.quality_only import conduct_quality
 from whichbits.conduct.secrets import recordable
 from whichbits.conduct.session import conduct
 from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import stop_on_signals
-from whichbits.drive.crew.crew import Crew
+from whichbits.drive.crew.engage import engaged, refuse_missing_crew
 from whichbits.errors import BadInput, ServerNotReady, WhichbitsError
+from whichbits.language.language import Code
 from whichbits.record.run import Run
 from whichbits.record.schema import SCHEMA_VERSION, Manifest, SearchRecord
 from whichbits.record.writer import RunWriter
@@ -56,6 +59,7 @@ def run(
     print_manifests: Switch = False,
     image: str | None = None,
     driver_image: str | None = None,
+    lang: Code = "en",
 ) -> int:
     """Serve each arm, drive equal traffic at it, and say which bits win from which load on.
 
@@ -69,35 +73,40 @@ def run(
         print_manifests: Print a Kubernetes Deployment and Service for each arm, for `kubectl apply`; start nothing.
         image: Image of the Deployments of arms that name none.
         driver_image: Print a Job, too, that runs the study inside the cluster; its image has whichbits and kubectl.
+        lang: Language of the reports and of what is printed at the end; summary.json stays English.
     """
     if print_manifests:
         return write_manifests(study, image, driver_image)
     refuse_images(image, driver_image)
     task = read_task(study, resume)
     preflight(task.arms)
+    refuse_missing_crew(task.study.client)
+    insist_on_quality(task.study)
     if dry_run:
         show_plan(task.study, task.visits, Console(stderr=json))
         if task.study.searches:
             _say(f"This is the first sweep; what follows is decided then, within {task.study.budget:g} s in all.")
         return 0
-    if task.folder is not None and not task.visits:
+    if task.folder is not None and not task.visits and not unasked(task.study, task.folder):
         _say(f"Nothing is left to do: every cell of {task.folder} is done.")
-        return _answer(task.folder, task.study, Ended(), json=json)
-    return carry_out(task, output, json=json, plain=plain)
+        return answer(task.folder, task.study, Ended(), json=json, lang=lang)
+    return carry_out(task, output, json=json, plain=plain, lang=lang)
 
 
-def carry_out(task: Task, output: Path | None, *, json: bool, plain: bool, show: Show = print_summary) -> int:
+def carry_out(
+    task: Task, output: Path | None, *, json: bool, plain: bool, show: Show = print_summary, lang: Code = "en"
+) -> int:
     """Serve and drive what is left of a task, write its report, ``show`` the answer, and return the exit code."""
     traffic_facts(task.study)  # files that cannot be read are known before weights are fetched
-    with listener(plain_lines=plain or None) as listen:
+    with listener(plain_lines=plain or None) as listen, engaged(task.study.client) as crew:
         _prepare(tuple(task.arms.values()), listen)
         writer = _writer(task, output)
         stop = asyncio.Event()
         with stop_on_signals(stop):
-            with Crew(task.study.client.workers) as crew:
-                stage = Stage(task.study, writer, listen, stop, origin_ns(writer.manifest), crew)
-                ended = uvloop.run(_conduct(stage, task.visits))
-            return _answer(writer.folder, task.study, ended, json=json, show=show)
+            stage = Stage(task.study, writer, listen, stop, origin_ns(writer.manifest), crew)
+            ended = uvloop.run(_conduct(stage, task.visits, resumed=task.folder is not None))
+            crew.close()
+            return answer(writer.folder, task.study, ended, json=json, show=show, lang=lang)
 
 
 @dataclass(frozen=True)
@@ -115,16 +124,22 @@ def _prepare(arms: Sequence[Arm], listen: Progress) -> None:
         engine(arm.engine).prepare(arm)
 
 
-async def _conduct(stage: Stage, left: Sequence[Visit]) -> Ended:
+async def _conduct(stage: Stage, left: Sequence[Visit], *, resumed: bool) -> Ended:
     try:
-        return Ended(failures=tuple(await conduct(stage, left, study_estimate(stage.study, left))))
+        failures = await conduct(stage, left, study_estimate(stage.study, left)) if left else []
+        if (resumed or stage.study.searches) and not stage.stop.is_set():
+            # Arms whose cells were done before are not visited again, and a search's budget is not for questions.
+            failures += await conduct_quality(stage)
+        return Ended(failures=tuple(failures))
     except WhichbitsError as error:
         return Ended(error=error)
 
 
-def _answer(folder: Path, study: Study, ended: Ended, *, json: bool, show: Show = print_summary) -> int:
+def answer(
+    folder: Path, study: Study, ended: Ended, *, json: bool, show: Show = print_summary, lang: Code = "en"
+) -> int:
     """Write the report, print the answer and then what went wrong, and return the exit code."""
-    summary = rebuild_reports(folder, json_to_stdout=json, show=show)
+    summary = rebuild_reports(folder, json_to_stdout=json, show=show, lang=lang)
     if ended.error is not None:
         raise ended.error
     for failure in ended.failures:
@@ -149,9 +164,17 @@ def _writer(task: Task, output: Path | None) -> RunWriter:
         left = sum(len(visit.cells) for visit in task.visits)
         writer.note(f"resumed {_now()}" + ("" if task.study.searches else f" with {left} cells left"))
         return writer
-    parent = output or Path(task.study.output)
+    return new_writer(new_manifest(task.study), output or Path(task.study.output))
+
+
+def new_writer(manifest: Manifest, parent: Path) -> RunWriter:
+    """Make a run folder.
+
+    Raises:
+        BadInput: ``output_unwritable``.
+    """
     try:
-        return RunWriter.create(parent, _manifest(task.study))
+        return RunWriter.create(parent, manifest)
     except OSError as error:
         raise BadInput(
             "output_unwritable",
@@ -161,7 +184,8 @@ def _writer(task: Task, output: Path | None) -> RunWriter:
         ) from error
 
 
-def _manifest(study: Study) -> Manifest:
+def new_manifest(study: Study) -> Manifest:
+    """Return the manifest of a run that begins now."""
     return Manifest(
         schema_version=SCHEMA_VERSION,
         source="measured",

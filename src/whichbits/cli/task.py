@@ -66,7 +66,7 @@ def _anew(study: Study) -> Task:
 
 def _rest_of(folder: Path) -> Task:
     manifest = Run.load(folder).manifest
-    study = with_secrets(_recorded_study(folder, manifest), os.environ)
+    study = with_secrets(recorded_study(folder, manifest), os.environ)
     if study.searches:
         ended = manifest.search is not None and manifest.search.ended is not None
         return Task(study, () if ended else visits(study), folder)
@@ -74,7 +74,8 @@ def _rest_of(folder: Path) -> Task:
     return Task(study, pending(visits(study), done), folder)
 
 
-def _recorded_study(folder: Path, manifest: Manifest) -> Study:
+def recorded_study(folder: Path, manifest: Manifest) -> Study:
+    """Return the study that a run recorded. Raises BadInput ``run_not_resumable`` if it holds none."""
     try:
         return Study.model_validate(manifest.study)
     except ValidationError as error:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from whichbits.conduct.search import coarse_loads
+from whichbits.conduct.searching.search import coarse_loads
 from whichbits.record.schema import Cell
 from whichbits.study.model import Load, Study
 from whichbits.study.search import AutoLoads

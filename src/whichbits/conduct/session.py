@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from whichbits.conduct.beds import Beds
 from whichbits.conduct.cell import measure
-from whichbits.conduct.course import course
 from whichbits.conduct.estimate import StudyEstimate
 from whichbits.conduct.events import (
     ArmReady,
@@ -18,9 +17,11 @@ from whichbits.conduct.events import (
 )
 from whichbits.conduct.order import Visit
 from whichbits.conduct.profile import profile_arm
+from whichbits.conduct.quality import ask_about_quality, is_wanted
+from whichbits.conduct.searching.course import course
 from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import Stopped, unless
-from whichbits.conduct.warm import warm_up
+from whichbits.conduct.warm import Warmth, warm_up
 from whichbits.errors import ArmMismatch, ServerNotReady, in_one_line
 from whichbits.record.schema import ArmRecord, Cell
 from whichbits.record.writer import RunWriter
@@ -73,6 +74,10 @@ async def _visit(stage: Stage, visit: Visit, failures: list[ServerNotReady]) -> 
         while cells:
             await _measure_all(stage, replace(visit, cells=cells), _Up(running, beds), failures)
             cells = visit.more() if visit.more is not None else ()
+        for arm, served in list(running.items()):
+            if not stage.study.searches and is_wanted(stage, arm):
+                with _given_up_if_not_ready(stage, visit, arm, failures):
+                    await _ask(stage, visit, _Up(running, beds), served)
         # Last, since a profiler slows what it watches and its traffic leaves prompts in caches.
         for arm, served in running.items():
             await profile_arm(stage, [cell for cell in visit.cells if cell.arm == arm], served)
@@ -104,6 +109,14 @@ async def _measure_all(stage: Stage, visit: Visit, up: _Up, failures: list[Serve
                 await up.measure(stage, cell)
             if attempt.failed:
                 up.lose(cell.arm)
+
+
+async def _ask(stage: Stage, visit: Visit, up: _Up, arm: RunningArm) -> None:
+    """Ask an arm what its bits cost in answers; where arms take turns to be awake, it is woken."""
+    mine = [cell for cell in visit.cells if cell.arm == arm.record.arm]
+    if up.beds is not None and mine:
+        await up.beds.up_for(mine[-1], arm)
+    await ask_about_quality(stage, arm)
 
 
 @dataclass
@@ -160,9 +173,15 @@ async def _told_by_the_log(running: RunningArm) -> AsyncIterator[None]:
 async def _warm(stage: Stage, running: RunningArm) -> RunningArm:
     """Warm the arm; return it as its answers showed it."""
     stage.listen(WarmingUp(running.record.arm))
-    warmth = await unless(stage.stop, warm_up(stage.study, running, stage.crew))
-    stage.writer.arm(replace(running.record, warm_up_tpot_ms=warmth.medians_ms))
+    warmth = await unless(stage.stop, warm_up(stage.study, running, stage.crew, stage.cells_ended))
+    stage.writer.arm(_as_warmed(running.record, warmth))
     return replace(running, tells_usage=warmth.tells_usage)
+
+
+def _as_warmed(record: ArmRecord, warmth: Warmth) -> ArmRecord:
+    return replace(
+        record, warm_up_tpot_ms=warmth.medians_ms, warm_up_stable=warmth.stable, warm_up_s=round(warmth.seconds, 3)
+    )
 
 
 def _facts_line(record: ArmRecord) -> str:

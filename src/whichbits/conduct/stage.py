@@ -22,3 +22,8 @@ class Stage:
     stop: asyncio.Event
     origin_ns: int
     crew: Crew
+
+    @property
+    def cells_ended(self) -> int:
+        """How many cells are over, well or not."""
+        return sum(cell.state != "planned" for cell in self.writer.manifest.cells)

@@ -1,6 +1,7 @@
 """Warming an arm by a rule that is the same for every arm: until its own step time is stable."""
 
 import time
+from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
@@ -11,31 +12,38 @@ from whichbits.errors import ServerNotReady
 from whichbits.record.schema import RequestRecord
 from whichbits.serve.arm import RunningArm
 from whichbits.study.model import Load, Study
-from whichbits.traffic.plan import plan_warm_up
+from whichbits.traffic.plan import PlannedRequest, plan_warm_up
 
 
 class Warmth(NamedTuple):
-    """The rounds' median pace in ms, and whether any answer told its tokens: else somebody else must count them."""
+    """The rounds' median pace in ms, and whether any answer told its tokens: else somebody else must count them.
+
+    ``stable`` is False if it gave up before two rounds agreed; ``seconds`` is how long it all took.
+    """
 
     medians_ms: tuple[float, ...]
     tells_usage: bool
+    stable: bool
+    seconds: float
 
 
-async def warm_up(study: Study, running: RunningArm, crew: Crew) -> Warmth:
+async def warm_up(study: Study, running: RunningArm, crew: Crew, visit: int = 0) -> Warmth:
     """Send rounds of the study's own traffic until two rounds' median pace agree.
 
-    The pace is TPOT, or TTFT where answers have a single token. Raises ServerNotReady if a round has no good answer.
+    The pace is TPOT, or TTFT where answers have a single token. Each ``visit`` of a server has prompts of its own. Raises
+    ServerNotReady if a round has no good answer.
     """
-    rule = study.warm_up
+    rule, began_ns = study.warm_up, time.monotonic_ns()
     medians: list[float] = []
     tells_usage = False
     for round_number in range(max(1, rule.at_most_requests // rule.at_least_requests)):
-        good = await _round(study, running, crew, round_number)
+        good = await _round(study, running, crew, plan_warm_up(study, round_number, visit))
         medians.append(_pace_ms(good))
         tells_usage = tells_usage or any(record.output_tokens is not None for record in good)
         if _stable(medians, rule.stable_within):
             break
-    return Warmth(tuple(medians), tells_usage)
+    seconds = (time.monotonic_ns() - began_ns) / 1e9
+    return Warmth(tuple(medians), tells_usage, _stable(medians, rule.stable_within), seconds)
 
 
 def _stable(medians: list[float], within: float) -> bool:
@@ -45,11 +53,13 @@ def _stable(medians: list[float], within: float) -> bool:
     return abs(now - before) <= within * before
 
 
-async def _round(study: Study, running: RunningArm, crew: Crew, round_number: int) -> list[RequestRecord]:
+async def _round(
+    study: Study, running: RunningArm, crew: Crew, planned: Sequence[PlannedRequest]
+) -> list[RequestRecord]:
     """Return the good answers of a round."""
     capture = await drive_cell(
         targets(running, study.request),
-        plan_warm_up(study, round_number),
+        planned,
         Load(concurrency=study.warm_up.at_least_requests),
         study.limits,
         time.monotonic_ns(),

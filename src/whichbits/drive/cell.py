@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from whichbits.drive.crew.clock import agreement
 from whichbits.drive.crew.crew import Crew
-from whichbits.drive.crew.leading import Hand, Leading, Progress
+from whichbits.drive.crew.hand import Hand
+from whichbits.drive.crew.hire import Hired
+from whichbits.drive.crew.leading import Leading, Progress
 from whichbits.drive.crew.orders import Order
 from whichbits.drive.crew.packed import PackedPlan
-from whichbits.drive.crew.split import deal, route_of, shares, split_notes
+from whichbits.drive.crew.split import deal, machine_notes, route_of, shares, split_notes
 from whichbits.drive.crew.tally import Tally, together
 from whichbits.drive.health import Observations, check
 from whichbits.drive.part import PartReport
@@ -117,7 +120,7 @@ async def capture_cell(  # noqa: PLR0913 - as above
                     open_loop=load.request_rate is not None,
                     limits=limits,
                     route=route_of(route, number),
-                    clock_origin_ns=clock_origin_ns + worker.clock_offset_ns,
+                    clock_origin_ns=clock_origin_ns,
                     destination=records(number) if callable(records) else records,
                 ),
             )
@@ -129,7 +132,13 @@ async def capture_cell(  # noqa: PLR0913 - as above
             for hand in hands:
                 if hand.lost is not None:
                     sending.part_with(hand.worker)
-    return _captured(hands, _planned_rate(planned), tuple(split_notes(load, count, route)))
+    notes = (*split_notes(load, count, route), *_worker_notes(workers))
+    return _captured(hands, _planned_rate(planned), notes)
+
+
+def _worker_notes(workers: Sequence[Hired]) -> list[str]:
+    own = [note for worker in workers for note in worker.notes]
+    return machine_notes([worker.machine for worker in workers]) + own
 
 
 def _captured(hands: Sequence[Hand], requested_rate: float | None, notes: tuple[str, ...]) -> CellCapture:
@@ -144,7 +153,11 @@ def _captured(hands: Sequence[Hand], requested_rate: float | None, notes: tuple[
         tally=tally,
         started_ns=started_ns,
         finished_ns=finished_ns,
-        health=check(Observations(hands[0].order.open_loop, reports, tally, requested_rate)),
+        health=check(
+            Observations(
+                hands[0].order.open_loop, reports, tally, requested_rate, agreement([hand.clocks for hand in hands])
+            )
+        ),
         cancelled=any(report.cancelled for report in reports) or len(done) < len(hands),
         late_connect_ns={index: ns for report in reports for index, ns in report.late_connect_ns.items()},
         notes=notes,

@@ -16,8 +16,29 @@ from statistics import median
 
 import numpy as np
 
+from whichbits.drive.crew.clock import ClockAgreement
 from whichbits.drive.crew.tally import Tally
 from whichbits.drive.part import PartReport
+from whichbits.drive.reasons import (
+    BOUNDS,
+    BUSY,
+    EVENT_LOOP,
+    FEWER_SENT,
+    FINE_BOUNDS,
+    HANDSHAKES,
+    LATE,
+    LATE_READS,
+    LOST_GAPS,
+    MEAN_GAP,
+    MEAN_REQUEST,
+    MEDIAN_TTFT,
+    READ_LATE,
+    SENDS,
+    SENT_IN_BURSTS,
+    SHORT_GAPS,
+    TURNS,
+)
+from whichbits.language.phrase import phrase
 from whichbits.record.schema import ClientHealth, ClientVerdict
 
 SUSPECT_LAG_SHARE = 0.1
@@ -56,13 +77,15 @@ _MS = 1_000_000
 class Observations:
     """What the check is made from: what each worker saw, and the counts of the whole cell.
 
-    ``requested_rate`` is of the plan's own arrivals, per second; None in a closed loop.
+    ``requested_rate`` is of the plan's own arrivals, per second; None in a closed loop. ``clocks`` are those of workers
+    on other machines.
     """
 
     open_loop: bool
     parts: Sequence[PartReport]
     tally: Tally
     requested_rate: float | None = None
+    clocks: ClockAgreement | None = None
 
 
 @dataclass(frozen=True)
@@ -98,6 +121,7 @@ def check(seen: Observations) -> ClientHealth:
         *_gap_notes(measures, client_is_late=bool(limits)),
         *_connect_notes(measures),
         *_rate_notes(measures, seen.requested_rate),
+        *_clock_notes(measures, seen),
     ]
     verdicts: set[ClientVerdict] = {verdict for verdict, _ in limits}
     worst: ClientVerdict = "client_ok"
@@ -105,7 +129,7 @@ def check(seen: Observations) -> ClientHealth:
         worst = "client_limited" if "client_limited" in verdicts else "client_suspect"
     return ClientHealth(
         verdict=worst,
-        reasons=tuple([reason for _, reason in limits] + notes),
+        reasons=tuple(str(reason) for reason in [*(reason for _, reason in limits), *notes]),
         send_lag_p99_ms=measures.send_lag_ms,
         loop_lag_p99_ms=measures.loop_lag_ms,
         cpu_share=measures.cpu_share,
@@ -116,6 +140,8 @@ def check(seen: Observations) -> ClientHealth:
         kernel_stamps=measures.kernel_stamps if seen.parts else None,
         requested_rate=seen.requested_rate,
         achieved_rate=measures.achieved_rate,
+        clock_error_ms=seen.clocks.error_ns / _MS if seen.clocks else None,
+        clock_drift_ms=seen.clocks.drift_ns / _MS if seen.clocks and seen.clocks.drift_ns is not None else None,
     )
 
 
@@ -144,11 +170,11 @@ def _send_limits(measures: _Measures, *, open_loop: bool) -> list[_Limit]:
     """A send's lag is in the TTFT from its schedule; the load of a closed loop loses what whole requests lose."""
     lag, ttft, floor_ms = measures.send_lag_ms, measures.ttft_ms, measures.floor_ms
     if open_loop:
-        return _lag_limits("sends", lag, ("median TTFT", ttft), floor_ms)
-    load = _lag_limits("turns of a stream", lag, ("mean request", measures.e2e_ms), floor_ms)
+        return _lag_limits(SENDS, lag, (MEDIAN_TTFT, ttft), floor_ms)
+    load = _lag_limits(TURNS, lag, (MEAN_REQUEST, measures.e2e_ms), floor_ms)
     if any(verdict == "client_limited" for verdict, _ in load):
         return load
-    blurred = _lag_limits("turns of a stream", lag, ("median TTFT", ttft), floor_ms)
+    blurred = _lag_limits(TURNS, lag, (MEDIAN_TTFT, ttft), floor_ms)
     return [("client_suspect", reason) for _, reason in blurred] or load
 
 
@@ -156,17 +182,15 @@ def _stamp_limits(measures: _Measures) -> list[_Limit]:
     """Stamps of the kernel are right however late the reads are, until a read brings two; others are as late as it."""
     if measures.kernel_stamps:
         return _merged_limits(measures.merged_share)
-    gap = ("mean gap between chunks", measures.mean_gap_ms)
-    return [*_lag_limits("event loop", measures.loop_lag_ms, gap, measures.floor_ms), *_cpu_limits(measures)]
+    gap = (MEAN_GAP, measures.mean_gap_ms)
+    return [*_lag_limits(EVENT_LOOP, measures.loop_lag_ms, gap, measures.floor_ms), *_cpu_limits(measures)]
 
 
 def _merged_limits(share: float | None) -> list[_Limit]:
     if share is None or share <= SUSPECT_MERGED_SHARE:
         return []
-    reason = (
-        f"{share:.1%} of the gaps between chunks are lost in late reads that brought several; "
-        f"suspect above {SUSPECT_MERGED_SHARE:.1%}, limited above {LIMITED_MERGED_SHARE:.1%}"
-    )
+    bounds = phrase(FINE_BOUNDS, suspect=SUSPECT_MERGED_SHARE, limited=LIMITED_MERGED_SHARE)
+    reason = phrase(LOST_GAPS, share=share) + bounds
     return [(_verdict(share, SUSPECT_MERGED_SHARE, LIMITED_MERGED_SHARE), reason)]
 
 
@@ -174,11 +198,13 @@ def _lag_limits(who: str, lag: float | None, what: tuple[str, float | None], flo
     name, blurred = what
     if lag is None or blurred is None or lag <= max(floor_ms, SUSPECT_LAG_SHARE * blurred):
         return []
-    reason = (
-        f"{who}: p99 lag {lag:.1f} ms is {_share(lag, blurred):.0%} of the {name} ({blurred:.1f} ms); "
-        f"suspect above {SUSPECT_LAG_SHARE:.0%}, limited above {LIMITED_LAG_SHARE:.0%}"
-    )
+    reason = phrase(LATE, who=who, lag=lag, share=_share(lag, blurred), what=name, blurred=blurred)
+    reason += _bounds(SUSPECT_LAG_SHARE, LIMITED_LAG_SHARE)
     return [(_verdict(_share(lag, blurred), SUSPECT_LAG_SHARE, LIMITED_LAG_SHARE), reason)]
+
+
+def _bounds(suspect: float, limited: float) -> str:
+    return phrase(BOUNDS, suspect=suspect, limited=limited)
 
 
 def _share(lag_ms: float, blurred_ms: float) -> float:
@@ -190,10 +216,7 @@ def _cpu_limits(measures: _Measures) -> list[_Limit]:
     share = measures.cpu_share
     if share is None or share <= SUSPECT_CPU_SHARE:
         return []
-    reason = (
-        f"the busiest worker used {share:.0%} of one core; suspect above {SUSPECT_CPU_SHARE:.0%}, "
-        f"limited above {LIMITED_CPU_SHARE:.0%}"
-    )
+    reason = phrase(BUSY, share=share) + _bounds(SUSPECT_CPU_SHARE, LIMITED_CPU_SHARE)
     return [(_verdict(share, SUSPECT_CPU_SHARE, LIMITED_CPU_SHARE), reason)]
 
 
@@ -201,12 +224,12 @@ def _room_notes(measures: _Measures) -> list[str]:
     """With the kernel's stamps a busy client errs no sooner than it loses gaps, but it may be near that."""
     if not measures.kernel_stamps:
         return []
-    notes = []
+    notes: list[str] = []
     share, lag, mean_gap = measures.cpu_share, measures.read_lag_ms, measures.mean_gap_ms
     if share is not None and share > SUSPECT_CPU_SHARE:
-        notes.append(f"the busiest worker used {share:.0%} of one core: little more fits")
+        notes.append(phrase(BUSY, share=share))
     if lag is not None and mean_gap is not None and lag > measures.floor_ms and lag >= LATE_READ_SHARE * mean_gap:
-        notes.append(f"reads: p99 lag {lag:.1f} ms is {_share(lag, mean_gap):.0%} of the mean gap between chunks")
+        notes.append(phrase(LATE_READS, lag=lag, share=_share(lag, mean_gap), mean_gap=mean_gap))
     return notes
 
 
@@ -215,22 +238,37 @@ def _gap_notes(measures: _Measures, *, client_is_late: bool) -> list[str]:
     share, mean_ms = measures.short_gap_share, measures.mean_gap_ms
     if share is None or mean_ms is None or share <= SHORT_GAP_SHARE or mean_ms < SHORT_GAP_MEAN_MS:
         return []
-    cause = "the client read late" if client_is_late else "the server or the network sent in bursts"
-    return [f"{share:.0%} of the gaps between chunks are under 1 ms at a mean of {mean_ms:.1f} ms: {cause}"]
+    return [phrase(SHORT_GAPS, share=share, mean=mean_ms, cause=READ_LATE if client_is_late else SENT_IN_BURSTS)]
 
 
 def _connect_notes(measures: _Measures) -> list[str]:
     share = measures.late_connect_share
     if share is None or share <= LATE_CONNECT_SHARE:
         return []
-    return [f"{share:.0%} of the requests had to open a connection, and their latencies contain the handshake"]
+    return [phrase(HANDSHAKES, share=share)]
 
 
 def _rate_notes(measures: _Measures, requested: float | None) -> list[str]:
     achieved = measures.achieved_rate
     if requested is None or achieved is None or achieved >= ACHIEVED_SHARE * requested:
         return []
-    return [f"{achieved:.3g} requests/s left where {requested:.3g} were planned: a cap or the client held them back"]
+    return [phrase(FEWER_SENT, achieved=achieved, requested=requested)]
+
+
+def _clock_notes(measures: _Measures, seen: Observations) -> list[str]:
+    """Clocks of machines blur who was in flight with whom; a request's latencies are of one machine's clock each."""
+    if seen.clocks is None:
+        return []
+    apart_ms = (seen.clocks.error_ns + (seen.clocks.drift_ns or 0)) / _MS
+    rate = seen.requested_rate
+    what, blurred_ms = ("gap between arrivals", 1e3 / rate) if rate else ("mean request", measures.e2e_ms)
+    if blurred_ms is None or apart_ms <= SUSPECT_LAG_SHARE * blurred_ms:
+        return []
+    note = (
+        f"the machines' clocks agree within {apart_ms:.2g} ms, {_share(apart_ms, blurred_ms):.0%} of the {what} "
+        f"({blurred_ms:.3g} ms): the order of sends and the number in flight are blurred, latencies are not"
+    )
+    return [note]
 
 
 def _verdict(value: float, suspect: float, limited: float) -> ClientVerdict:

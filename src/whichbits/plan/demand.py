@@ -13,7 +13,7 @@ from whichbits.study.arrivals import ConstantArrivals, GammaArrivals, PoissonArr
 from whichbits.study.fleet import FleetPlan
 from whichbits.study.model import CellSize, Load, Study
 from whichbits.study.recorded_traffic import RunTraffic
-from whichbits.study.traffic import shared_prefix_tokens
+from whichbits.study.traffic import has_turns, shared_prefix_tokens
 from whichbits.traffic.draws import Draws
 from whichbits.traffic.plan import plan_cell
 from whichbits.traffic.traces import Arrival, read_trace_table
@@ -60,7 +60,7 @@ def demand_of(study: Study, plan: FleetPlan, size: int = SAMPLE) -> Demand:
 
 def _drawn(study: Study, size: int) -> Workload:
     """Return requests of the study's traffic, as a cell at one request per second would send them."""
-    _refuse_replay(study)
+    _refuse_unplanned(study)
     refuse_unplayable(study)
     # A day has a rate of its own: patterns that change it within a cell are not played on top.
     arrivals = study.arrivals if isinstance(study.arrivals, _STEADY) else PoissonArrivals(kind="poisson")
@@ -69,7 +69,14 @@ def _drawn(study: Study, size: int) -> Workload:
     return replace(work, head=())
 
 
-def _refuse_replay(study: Study) -> None:
+def _refuse_unplanned(study: Study) -> None:
+    if has_turns(study.traffic):
+        raise BadInput(
+            "traffic_not_planned",
+            "a fleet cannot be planned for sessions of several turns",
+            why="a day's rates are those of requests, and later turns come when people have thought",
+            fix="plan for single requests of the same lengths, or predict sessions at the loads you expect",
+        )
     if isinstance(study.traffic, RunTraffic):
         raise BadInput(
             "traffic_not_planned",

@@ -37,7 +37,11 @@ class Hour:
 
 @dataclass(frozen=True)
 class FleetDay:
-    """A fleet over a day. Latencies and the share of good requests are means over the day's requests."""
+    """A fleet over a day. Latencies and the share of good requests are means over the day's requests.
+
+    ``cost_low`` and ``cost_high`` are the cost of a million output tokens if all replicas bore the upper or the lower
+    end of their 95 % interval; None without one, or where the GPUs on offer would not do.
+    """
 
     options: tuple[Option, ...]
     hours: tuple[Hour, ...]
@@ -46,6 +50,8 @@ class FleetDay:
     slo_share: float
     tpot_ms_p50: float
     ttft_ms_p99: float
+    cost_low: float | None = None
+    cost_high: float | None = None
 
     @property
     def name(self) -> str:

@@ -46,10 +46,15 @@ class BlockPool:
         """Whether the cache may hold blocks that only one request has: some were kept, or it keeps them all."""
         return self.remembers and bool(self._queue)
 
-    def found(self, prefix: int, request: int, tokens: int) -> int:
-        """Return how many leading blocks of a request of ``tokens`` are in the cache; its last token never counts."""
+    def found(self, prefix: int, request: int, tokens: int, same_tokens: int | None = None) -> int:
+        """Return how many leading blocks of a request of ``tokens`` are in the cache; its last token never counts.
+
+        What its session left behind agrees with it in the first ``same_tokens``, None if in all.
+        """
         if not self.remembers:
             return 0
+        if same_tokens is not None:
+            tokens = min(tokens, same_tokens + 1)
         shared = self._cached.get(prefix, 0) if prefix >= 0 else 0
         whole = prefix < 0 or shared == self.prefix_blocks
         own = self._queue.get(own_key(request), 0) if whole and self._queue else 0
@@ -116,13 +121,18 @@ class BlockPool:
     def _return_own(self, request: int, blocks: int, queued: bool) -> None:
         self.free += blocks
         if queued and self.remembers and blocks:
+            # What the session left there before and could not use is the same again, or of no use.
+            self._unused += self._queue.pop(own_key(request), 0)
             self._queue[own_key(request)] = blocks
         else:
             self._unused += blocks
 
     def _let_go(self, prefix: int) -> None:
         self._references[prefix] -= 1
-        if self._references[prefix] == 0 and self._cached.get(prefix, 0):
+        if self._references[prefix]:
+            return
+        del self._references[prefix]
+        if self._cached.get(prefix, 0):
             self._queue[prefix] = self._cached[prefix]
             self.free += self._cached[prefix]
 
@@ -133,6 +143,8 @@ class BlockPool:
             blocks -= lost
             if key >= 0:
                 self._cached[key] -= lost
+                if not self._cached[key]:
+                    del self._cached[key]
             if lost == kept:
                 del self._queue[key]
             else:

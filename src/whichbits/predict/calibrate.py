@@ -20,7 +20,7 @@ from whichbits.record.timelines import Floats
 
 ERROR = 0.05
 """Spread of the logarithm of a measured quantity around a perfect model: noise, and what formulas leave out."""
-_SHARED = ("host.slowness", "model.prefill", "front.request_us", "front.turn_us", "front.token_us")
+_SHARED = ("host.slowness", "model.prefill", "front.request_us", "front.turn_us", "front.token_us", "front.loop_turns")
 _ITERATIONS = 5
 _SMALLEST_STEP = 1 / 16
 _PROBE = 0.25
@@ -99,9 +99,7 @@ def fitted_names(observations: Sequence[Observation], constants: Constants) -> l
         deployment = observation.deployment
         names |= dict.fromkeys(used(deployment))
         names |= dict.fromkeys([f"kernel.dense.{deployment.architecture}.math", f"power.{deployment.device.name}"])
-        names |= dict.fromkeys(
-            ["host.slowness", "model.prefill", "front.request_us", "front.turn_us", "front.token_us"]
-        )
+        names |= dict.fromkeys(_SHARED)
         hopper = "_hopper" if deployment.architecture == "hopper" else ""
         names |= {f"attention.prefill_math{hopper}": None}
     return [name for name in names if name in constants.cells and constants.cells[name].sigma > 0]

@@ -36,7 +36,7 @@ def room_of(deployment: Deployment, constants: Constants) -> Room:
     budget = deployment.memory_gib * (arm.gpu_memory_utilization or version.default_memory_share)
     weights = weights_gib(deployment)
     activation = constants["capacity.activation"] * _activation_gib(deployment)
-    beside = constants["capacity.beside_torch_gib"]
+    beside = constants["capacity.beside_torch_gib" if deployment.gpus == 1 else "capacity.beside_torch_parallel_gib"]
     graphs = 0.0 if deployment.eager or not version.graphs_in_budget else constants["capacity.graphs_gib"]
     left = budget - weights - activation - beside - graphs
     block = arm.block_size or 16

@@ -23,18 +23,19 @@ class Client(Protocol):
         """Return what leaves after ``request``, whatever happens; called when that one's time has come."""
         ...
 
-    def ended(self, now: float, request: int) -> Send | None:
-        """Learn that ``request`` ended at ``now``; return the one that leaves because of it."""
+    def ended(self, now: float, request: int) -> Sequence[Send]:
+        """Learn that ``request`` ended at ``now``; return those that leave because of it, then or later."""
         ...
 
 
 class ClosedLoop:
-    """Streams that each send their next request as soon as the last one ended."""
+    """Streams that each send their next request as soon as the last one ended, and stay with a session to its end."""
 
     def __init__(self, work: Workload, concurrency: int) -> None:
         self.scheduled_s = [0.0] * len(work)
-        self._streams = min(concurrency, len(work))
-        self._next: Iterator[int] = iter(range(self._streams, len(work)))
+        self._work = work
+        self._streams = min(concurrency, work.beginnings)
+        self._next: Iterator[int] = iter(range(self._streams, work.beginnings))
 
     def opening(self) -> list[Send]:
         return [(0.0, request) for request in range(self._streams)]
@@ -42,36 +43,43 @@ class ClosedLoop:
     def following(self, request: int) -> Send | None:  # noqa: ARG002 - who sends next waits for an end
         return None
 
-    def ended(self, now: float, request: int) -> Send | None:  # noqa: ARG002
+    def ended(self, now: float, request: int) -> Sequence[Send]:
+        if self._work.follows and (turn := _next_turn(self._work, now, request, self.scheduled_s)) is not None:
+            return (turn,)
         following = next(self._next, None)
         if following is None:
-            return None
+            return ()
         self.scheduled_s[following] = now
-        return (now, following)
+        return ((now, following),)
 
 
 class OpenLoop:
-    """Requests leave at their offsets, whatever became of the others."""
+    """Requests leave at their offsets, whatever became of the others; later turns when their time has come."""
 
-    def __init__(self, offset_s: Sequence[float]) -> None:
-        self.scheduled_s = list(offset_s)
+    def __init__(self, work: Workload) -> None:
+        self.scheduled_s = list(work.offset_s or ())
+        self._work, self._beginnings = work, work.beginnings
 
     def opening(self) -> list[Send]:
         first = self.following(-1)
         return [] if first is None else [first]
 
     def following(self, request: int) -> Send | None:
-        return _due(self.scheduled_s, request + 1)
+        return _due(self.scheduled_s, request + 1, self._beginnings)
 
-    def ended(self, now: float, request: int) -> Send | None:  # noqa: ARG002 - nobody waits for an end
-        return None
+    def ended(self, now: float, request: int) -> Sequence[Send]:
+        if not self._work.follows:
+            return ()
+        turn = _next_turn(self._work, now, request, self.scheduled_s)
+        return () if turn is None else (turn,)
 
 
 class CappedLoop:
     """Arrivals at a rate; while ``cap`` are in flight, those that are due wait in order."""
 
-    def __init__(self, offset_s: Sequence[float], cap: int) -> None:
-        self.scheduled_s = list(offset_s)
+    def __init__(self, work: Workload, cap: int) -> None:
+        self.scheduled_s = list(work.offset_s or ())
+        self._work, self._beginnings = work, work.beginnings
         self._free = cap
         self._due: deque[int] = deque()
 
@@ -80,7 +88,7 @@ class CappedLoop:
         return [] if first is None else [first]
 
     def following(self, request: int) -> Send | None:
-        return _due(self.scheduled_s, request + 1)
+        return _due(self.scheduled_s, request + 1, self._beginnings)
 
     def may_leave(self, request: int) -> bool:
         """Say whether a request that is due gets a slot; if not, it is sent when one is free."""
@@ -90,20 +98,35 @@ class CappedLoop:
         self._due.append(request)
         return False
 
-    def ended(self, now: float, request: int) -> Send | None:  # noqa: ARG002
+    def ended(self, now: float, request: int) -> Sequence[Send]:
+        turn = _next_turn(self._work, now, request, self.scheduled_s) if self._work.follows else None
+        later: tuple[Send, ...] = ()
+        if turn is not None and turn[0] > now:
+            later = (turn,)
+        elif turn is not None:
+            self._due.append(turn[1])
         if self._due:
-            return (now, self._due.popleft())
+            return ((now, self._due.popleft()), *later)
         self._free += 1
-        return None
+        return later
 
 
-def _due(offset_s: Sequence[float], request: int) -> Send | None:
+def _due(offset_s: Sequence[float], request: int, beginnings: int) -> Send | None:
     """Return when the request of that number is to leave; arrivals are in order of time."""
-    return (offset_s[request], request) if request < len(offset_s) else None
+    return (offset_s[request], request) if request < beginnings else None
+
+
+def _next_turn(work: Workload, now: float, request: int, scheduled_s: list[float]) -> Send | None:
+    """Return when the session's next turn leaves, if there is one, and note it."""
+    following = work.next_turn.get(request)
+    if following is None:
+        return None
+    scheduled_s[following] = now + work.think_s[following]
+    return (scheduled_s[following], following)
 
 
 def client_for(work: Workload, concurrency: int | None) -> Client:
     """Return the client that a load asks for: closed without offsets, else open, under a cap if there is one."""
     if work.offset_s is None:
         return ClosedLoop(work, concurrency or len(work))
-    return OpenLoop(work.offset_s) if concurrency is None else CappedLoop(work.offset_s, concurrency)
+    return OpenLoop(work) if concurrency is None else CappedLoop(work, concurrency)

@@ -4,15 +4,18 @@ Between two scheduling events every step is alike but for the growing KV cache, 
 n decode steps is one event: it starts at t, and step j of it ends at t + a j + b j^2.
 
 Before the engine stands one process that takes requests in and hands tokens out, one after the other. If tokens come
-faster than it hands them out it falls behind, and everything that is seen from outside is seen that much later.
+faster than it hands them out it falls behind, and everything that is seen from outside is seen that much later. A
+request on its way in takes several turns of that process's event loop, and each finds it busy with a step's tokens as
+often as they take of a step's time: what it waits is that share of that time.
 """
 
 from collections import deque
 from math import ceil, inf, isnan, sqrt
 
+from whichbits.predict.answers import Answers
 from whichbits.predict.blocks import BlockPool
 from whichbits.predict.pace import Pace
-from whichbits.predict.scheduler import Answers, Limits, Scheduler
+from whichbits.predict.scheduler import Limits, Scheduler
 from whichbits.predict.workload import Workload
 
 Stretch = tuple[int, float, float, float, float]
@@ -31,6 +34,7 @@ class Replica:
         "_delay",
         "_front_free",
         "_incoming",
+        "_loop_wait",
         "_pace",
         "_scheduler",
         "_start",
@@ -51,7 +55,7 @@ class Replica:
         self._scheduler = Scheduler(limits, pool, work, answers, keep_steps=keep_steps)
         self.until = inf
         self.stretches: list[Stretch] | None = [] if keep_steps else None
-        self._start = self._front_free = self._delay = 0.0
+        self._start = self._front_free = self._delay = self._loop_wait = 0.0
         self._stretch: tuple[int, float, float] = (0, 0.0, 0.0)
 
     @property
@@ -62,8 +66,9 @@ class Replica:
     def take_in(self, now: float) -> float:
         """Return when a request sent at ``now`` reaches the engine's queue, and keep the front end busy with it."""
         pace = self._pace
-        self._front_free = max(self._front_free, now) + pace.request_turn
-        return self._front_free + pace.request_in
+        begun = max(now, self._front_free)
+        self._front_free = begun + pace.request_turn
+        return self._front_free + pace.request_in + pace.loop_turns * self._loop_wait
 
     def arrive(self, request: int, now: float) -> None:
         """Queue a request that comes at ``now``; a stretch of decode steps ends early to let it in."""
@@ -90,8 +95,10 @@ class Replica:
             for request in scheduler.end_chunks(ended):
                 if isnan(first_s[request]):
                     first_s[request] = seen
-        for request in ended:
-            self._answers.last_s[request] = now + self._delay
+        if ended:
+            last_s, seen = self._answers.last_s, now + self._delay
+            for request in ended:
+                last_s[request] = seen
         self._plan(now)
         return ended
 
@@ -157,7 +164,11 @@ class Replica:
         """Keep the front end busy with the tokens of the steps that end ``now``, and note how far it is behind."""
         steps, linear, square = self._stretch
         batch_out = self._pace.token_turn * (self._scheduler.batch + len(self._scheduler.chunks))
-        self._front_free = max(max(self._front_free, self._start) + steps * batch_out, now + batch_out)
-        self._delay = self._front_free - now - 0.5 * batch_out
+        begun = max(self._start, self._front_free)
+        free, soonest = begun + steps * batch_out, now + batch_out
+        self._front_free = free = max(soonest, free)
+        self._delay = free - now - 0.5 * batch_out
+        last = linear + square * (2 * steps - 1)
+        self._loop_wait = batch_out * batch_out / last if batch_out < last else batch_out
         if self.stretches is not None:
             self.stretches.append((steps, self._start, linear, square, self._delay))

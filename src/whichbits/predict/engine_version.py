@@ -42,12 +42,20 @@ class EngineVersion:
         """
         return self.number >= (0, 21) and self.number != (0, 25)
 
-    def default_batched_tokens(self, memory_gib: float, device: str) -> int:
-        """Return ``max_num_batched_tokens`` of a server: 2048, 8192 from 70 GiB on but for A100, 16384 from 160 on."""
+    def default_batched_tokens(self, memory_gib: float, device: str, model_len: int | None = None) -> int:
+        """Return ``max_num_batched_tokens`` of a server: 2048, 8192 from 70 GiB on but for A100, 16384 from 160 on.
+
+        A100 became an exception with 0.9 (vLLM pull 17885). V0 takes whole prompts of up to ``model_len`` tokens, and
+        chunks beyond 32,768.
+        """
+        if self.generation == "v0":
+            return max(2048, model_len) if model_len is not None and model_len <= 32768 else 2048
         if memory_gib >= 160:
             return 16384
-        return 8192 if memory_gib >= 70 and "A100" not in device else 2048
+        return 8192 if memory_gib >= 70 and ("A100" not in device or self.number < (0, 9)) else 2048
 
     def default_sequences(self, memory_gib: float, device: str) -> int:
-        """Return ``max_num_seqs`` of a server: 256, and 1024 on the devices with the larger token budget."""
+        """Return ``max_num_seqs`` of a server: 256, and 1024 on the devices with the larger token budget since V1."""
+        if self.generation == "v0":
+            return 256
         return 1024 if self.default_batched_tokens(memory_gib, device) > 2048 else 256

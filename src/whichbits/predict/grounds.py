@@ -2,6 +2,7 @@
 
 from whichbits.predict.constants import Constants
 from whichbits.predict.deployment import Deployment
+from whichbits.predict.links import link_of
 
 
 def used(deployment: Deployment) -> tuple[str, ...]:
@@ -12,6 +13,9 @@ def used(deployment: Deployment) -> tuple[str, ...]:
     if generation == "v0":
         launches = "layer.old_eager_us" if deployment.eager else "layer.old_engine_us"
     unpack = (f"kernel.{family}.{architecture}.unpack",) if family == "machete" else ()
+    experts = ("experts.memory", "experts.math", "experts.layer_us") if deployment.checkpoint.experts else ()
+    kind = link_of(deployment.device.name).kind
+    links = (f"link.{kind}.start_us", f"link.{kind}.share") if deployment.gpus > 1 else ()
     return (
         f"gemm.{architecture}.fixed_us",
         f"gemm.{architecture}.memory",
@@ -21,6 +25,8 @@ def used(deployment: Deployment) -> tuple[str, ...]:
         "attention.decode_memory",
         launches,
         *unpack,
+        *experts,
+        *links,
     )
 
 

@@ -26,7 +26,12 @@ def checkpoint_of(arm: Arm) -> Checkpoint:
     folder = Path(arm.model)
     if (folder / "config.json").is_file():
         return read_checkpoint(folder)
-    return from_config(_config(known_shape(arm.model), arm))
+    return _known_checkpoint(arm.model, arm.weight_format, arm.quantization)
+
+
+@cache
+def _known_checkpoint(model: str, weight_format: WeightFormat, quantization: str | None) -> Checkpoint:
+    return from_config(_config(known_shape(model), weight_format, f"{model} {quantization or ''}".lower()))
 
 
 def known_shape(model: str) -> Mapping[str, Any]:
@@ -51,7 +56,7 @@ def _shapes() -> Mapping[str, Mapping[str, Any]]:
     return models | {name: models[shape] for name, shape in table["like"].items()}
 
 
-def _config(known: Mapping[str, Any], arm: Arm) -> dict[str, Any]:
+def _config(known: Mapping[str, Any], weight_format: WeightFormat, words: str) -> dict[str, Any]:
     layers, hidden, intermediate, heads, kv_heads, head_dim, vocabulary = known["shape"]
     config = {
         "model_type": known["type"],
@@ -63,13 +68,13 @@ def _config(known: Mapping[str, Any], arm: Arm) -> dict[str, Any]:
         "head_dim": head_dim,
         "vocab_size": vocabulary,
         "tie_word_embeddings": known.get("tied", False),
-        "torch_dtype": "float16" if arm.weight_format == "fp16" else "bfloat16",
+        "torch_dtype": "float16" if weight_format == "fp16" else "bfloat16",
     }
     if "experts" in known:
         config |= dict(
             zip(("num_experts", "num_experts_per_tok", "moe_intermediate_size"), known["experts"], strict=True)
         )
-    quantization = _quantization(arm.weight_format, f"{arm.model} {arm.quantization or ''}".lower())
+    quantization = _quantization(weight_format, words)
     return config | ({} if quantization is None else {"quantization_config": quantization})
 
 

@@ -26,5 +26,7 @@ class Pace:
     """What a request takes of the front end's time, during which no other comes through."""
     token_turn: float
     """What handing out one token takes of the front end's time."""
+    loop_turns: float
+    """Turns of its event loop that a request needs on its way in; in each it waits behind the tokens of a step."""
     token_out: float
     """From the end of a step to the client's read."""

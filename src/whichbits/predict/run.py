@@ -14,6 +14,7 @@ from whichbits.predict.timelines import records_of
 from whichbits.predict.workload import Workload
 from whichbits.record.schema import ArmRecord, Cell, Fact, ReplicaRecord
 from whichbits.record.writer import RunWriter
+from whichbits.study.drawn_traffic import SessionsTraffic
 from whichbits.study.model import Load, Study
 from whichbits.study.traffic import shared_prefix_tokens
 from whichbits.traffic.plan import plan_cell
@@ -129,8 +130,11 @@ def question_of(study: Study, cell: Cell) -> Question:
     """Return what a cell asks: the same requests that a measured run would send."""
     refuse_unplayable(study)
     planned = plan_cell(study, Load.of(cell), cell.repeat)
-    prefix_tokens = shared_prefix_tokens(origin_of(study.traffic))
-    return Question(Workload.of(planned, prefix_tokens), cell.concurrency, study.cache, study.seed + cell.repeat)
+    traffic = origin_of(study.traffic)
+    work = Workload.of(planned, shared_prefix_tokens(traffic))
+    if isinstance(traffic, SessionsTraffic) and traffic.shared_tokens:
+        work = replace(work, prefix=[0] * len(work), prefix_tokens=traffic.shared_tokens)
+    return Question(work, cell.concurrency, study.cache, study.seed + cell.repeat)
 
 
 def arm_record(name: str, deployment: Deployment, constants: Constants) -> ArmRecord:

@@ -5,12 +5,11 @@ block pool allow: first the prompt that is under way, then waiting ones in order
 preempts the request that came last, which later computes everything anew (``v1/core/sched/scheduler.py``).
 """
 
-from array import array
 from collections import deque
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-from math import nan
 
+from whichbits.predict.answers import Answers
 from whichbits.predict.blocks import BlockPool
 from whichbits.predict.workload import Workload
 
@@ -23,38 +22,6 @@ class Limits:
     max_num_seqs: int
     schedules_ahead: bool = False
     """Whether a step is chosen while the one before it runs, so that who comes waits for the step after next."""
-
-
-@dataclass(frozen=True)
-class Answers:
-    """What became of each request, by its place in the workload; filled while the simulation goes on.
-
-    ``sent_s`` and ``replica`` are when it left and for where. The other times are those of the engine's steps, in
-    seconds; NaN until they are known. ``segments`` holds, where steps are
-    kept, the runs of steps in which a request got its tokens: (first step, how many), more than one if preempted.
-    """
-
-    sent_s: "array[float]"
-    replica: "array[int]"
-    first_s: "array[float]"
-    last_s: "array[float]"
-    cached_tokens: "array[int]"
-    segments: list[list[tuple[int, int]]]
-
-    @classmethod
-    def to(cls, work: Workload, *, keep_steps: bool) -> "Answers":
-        """Return an empty sheet for ``work``."""
-        size = len(work)
-        unknown = array("d", [nan]) * size
-        none = array("i", [0]) * size
-        return cls(unknown, none, unknown[:], unknown[:], none[:], [[] for _ in range(size if keep_steps else 0)])
-
-    def one_more(self) -> None:
-        """Make room for one more request."""
-        for times in (self.sent_s, self.first_s, self.last_s):
-            times.append(nan)
-        for numbers in (self.replica, self.cached_tokens):
-            numbers.append(0)
 
 
 class Scheduler:
@@ -72,6 +39,7 @@ class Scheduler:
         "_growth",
         "_keep_steps",
         "_limits",
+        "_own",
         "_partial",
         "_pool",
         "_resumed",
@@ -88,6 +56,7 @@ class Scheduler:
     def __init__(self, limits: Limits, pool: BlockPool, work: Workload, answers: Answers, *, keep_steps: bool) -> None:
         """``keep_steps`` notes in which steps each request got its tokens."""
         self._limits, self._pool, self._work, self._answers = limits, pool, work, answers
+        self._own = work.own
         self._keep_steps = keep_steps
         self.waiting: deque[int] = deque()
         # Prefill of this step: (request, tokens already there, tokens of this chunk, tokens wanted in all).
@@ -145,8 +114,11 @@ class Scheduler:
         """Account for steps that have passed: KV tokens and blocks."""
         if self.batch:
             self.kv += steps * self.batch
-            if steps > self._claimed:
-                self._pool.take(self._new_blocks(self.steps + self._claimed, steps - self._claimed))
+            claimed = self._claimed
+            if steps > claimed:
+                new = self._new_blocks(self.steps + claimed, steps - claimed)
+                if new:
+                    self._pool.take(new)
         self._claimed = 0
         self.steps += steps
 
@@ -199,7 +171,8 @@ class Scheduler:
         self.kv -= tokens
         self._growth[(end_tokens - end_step) % block] -= 1
         own = -(-tokens // block) - (self._shared.pop(request, 0) if self._shared else 0)
-        self._pool.release(self._work.prefix[request], request, own, again=again)
+        name = request if self._own is None else self._own[request]
+        self._pool.release(self._work.prefix[request], name, own, again=again)
 
     def _go_on(self, budget: int) -> int:
         """Take the next chunk of the prompt under way; it goes back to the queue if there are no blocks for it."""
@@ -223,11 +196,12 @@ class Scheduler:
         pool, prefix = self._pool, self._work.prefix[request]
         if prefix < 0 and not pool.may_know_own:
             return self._admit_new(request, wanted, budget)
-        found = pool.found(prefix, request, wanted)
+        own = request if self._own is None else self._own[request]
+        found = pool.found(prefix, own, wanted, self._same_tokens(request))
         there = found * pool.block
         chunk = min(wanted - there, budget)
         shared = pool.shared(prefix, found)
-        if not pool.admit(prefix, request, found, -(-(there + chunk) // pool.block)):
+        if not pool.admit(prefix, own, found, -(-(there + chunk) // pool.block)):
             return 0
         if prefix >= 0:
             self._shared[request] = shared
@@ -236,6 +210,16 @@ class Scheduler:
             self._answers.cached_tokens[request] = there
         self.chunks.append((request, there, chunk, wanted))
         return chunk
+
+    def _same_tokens(self, request: int) -> int | None:
+        """Return how many tokens a later turn has in common with what its session left in the cache; else None.
+
+        That is the prompt of the turn before: what was answered to it is not what the next prompt says it was.
+        """
+        follows = self._work.follows
+        if not follows or follows[request] < 0 or request in self._resumed:
+            return None
+        return self._work.prompt_tokens[follows[request]]
 
     def _admit_new(self, request: int, wanted: int, budget: int) -> int:
         """Start a request of which the cache can know nothing: the usual case, and the one that has to be fast."""
@@ -284,13 +268,12 @@ class Scheduler:
     def _new_blocks(self, first: int, steps: int) -> int:
         """Return the blocks that decoding fills anew over ``steps`` steps from step ``first`` on."""
         block, growth = self._pool.block, self._growth
-        new = 0
-        if steps >= block:
-            new = steps // block * self.batch
-            steps %= block
-        for step in range(first, first + steps):
-            new += growth[-step % block]
-        return new
+        whole, rest = divmod(steps, block)
+        above = -first % block + 1
+        below = above - rest
+        if below >= 0:
+            return whole * self.batch + sum(growth[below:above])
+        return whole * self.batch + sum(growth[:above]) + sum(growth[below:])
 
     def _preempt_last(self) -> None:
         """Send the request that was admitted last back to the queue, to compute all its tokens again."""
@@ -310,7 +293,8 @@ class Scheduler:
         request, there, _ = self._partial or (0, 0, 0)
         self._partial = None
         own = -(-there // self._pool.block) - self._shared.pop(request, 0)
-        self._pool.release(self._work.prefix[request], request, own, again=True)
+        name = request if self._own is None else self._own[request]
+        self._pool.release(self._work.prefix[request], name, own, again=True)
         self._put_back(request)
 
     def _put_back(self, request: int) -> None:

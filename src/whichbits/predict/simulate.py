@@ -3,15 +3,16 @@
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from heapq import heappop, heappush
+from heapq import heappop, heappush, heapreplace
 from math import inf
 
+from whichbits.predict.answers import Answers
 from whichbits.predict.blocks import BlockPool
 from whichbits.predict.clients import CappedLoop, Client, Send, client_for
 from whichbits.predict.engine import Replica, Stretch
 from whichbits.predict.pace import Pace
 from whichbits.predict.routers import ROUTERS, Router
-from whichbits.predict.scheduler import Answers, Limits
+from whichbits.predict.scheduler import Limits
 from whichbits.predict.workload import Workload
 
 
@@ -56,7 +57,13 @@ def new_pools(fleet: Fleet, work: Workload, *, keeps_own: bool = False) -> list[
     """Return the replicas' empty KV caches; ``keeps_own`` if the same prompts will be played again."""
     server, tokens = fleet.server, work.prefix_tokens
     return [
-        BlockPool(server.kv_blocks, server.block_size, tokens, remembers=server.prefix_caching, keeps_own=keeps_own)
+        BlockPool(
+            server.kv_blocks,
+            server.block_size,
+            tokens,
+            remembers=server.prefix_caching,
+            keeps_own=keeps_own or bool(work.follows),
+        )
         for _ in range(fleet.replicas)
     ]
 
@@ -111,26 +118,25 @@ class Stage:
         # When each replica's stretch ends. An entry whose time is not the replica's any more is passed over.
         self._ends: list[tuple[float, int]] = []
         self._only = replicas[0] if len(replicas) == 1 else None
+        self._capped = client if isinstance(client, CappedLoop) else None
 
     def play(self) -> None:
+        """Go from event to event until nothing is left to happen; of those at one time, sends come first."""
+        sends, arrivals, ends, replicas, only = self._sends, self._arrivals, self._ends, self._replicas, self._only
         while True:
-            end = self._next_end() if self._only is None else self._only.until
-            send = self._sends[0][0] if self._sends else inf
-            arrival = self._arrivals[0][0] if self._arrivals else inf
+            while ends and ends[0][0] != replicas[ends[0][1]].until:
+                heappop(ends)
+            end = (ends[0][0] if ends else inf) if only is None else only.until
+            send = sends[0][0] if sends else inf
+            arrival = arrivals[0][0] if arrivals else inf
             if send <= arrival and send <= end and send < inf:
-                self._send(*heappop(self._sends))
+                self._send(*heappop(sends))
             elif arrival <= end and arrival < inf:
-                self._arrive(*heappop(self._arrivals))
+                self._arrive(*heappop(arrivals))
             elif end < inf:
-                self._step(heappop(self._ends)[1] if self._only is None else 0)
+                self._step(ends[0][1] if only is None else 0)
             else:
                 return
-
-    def _next_end(self) -> float:
-        ends, replicas = self._ends, self._replicas
-        while ends and ends[0][0] != replicas[ends[0][1]].until:
-            heappop(ends)
-        return ends[0][0] if ends else inf
 
     def _arrive(self, now: float, request: int) -> None:
         at = self._chosen[request]
@@ -144,7 +150,7 @@ class Stage:
         following = self.client.following(request)
         if following is not None:
             heappush(self._sends, following)
-        if isinstance(self.client, CappedLoop) and not self.client.may_leave(request):
+        if self._capped is not None and not self._capped.may_leave(request):
             return
         self._leave(now, request)
 
@@ -159,8 +165,15 @@ class Stage:
         replica = self._replicas[at]
         for request in replica.step():
             self._router.ended(at)
-            following = self.client.ended(self._last_s[request] + self._out, request)
-            if following is not None:
-                self._leave(*following)
-        if self._only is None and replica.until < inf:
-            heappush(self._ends, (replica.until, at))
+            seen = self._last_s[request] + self._out
+            for following in self.client.ended(seen, request):
+                if following[0] > seen:
+                    heappush(self._sends, following)
+                else:
+                    self._leave(*following)
+        if self._only is not None:
+            return
+        if replica.until < inf:
+            heapreplace(self._ends, (replica.until, at))
+        else:
+            heappop(self._ends)

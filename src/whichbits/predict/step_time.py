@@ -7,12 +7,14 @@ asymptotic bandwidth is the same few microseconds, so that "efficiency" falls as
 worse.
 """
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
 from whichbits.predict.constants import Constants
 from whichbits.predict.deployment import Deployment
+from whichbits.predict.links import link_of
+from whichbits.predict.matrices import Matrix, expert_share
 from whichbits.predict.pace import Pace
 from whichbits.traffic.draws import Floats
 
@@ -23,17 +25,6 @@ _LAUNCH_OVERLAP = 4
 """Without graphs the host launches every kernel itself, mostly while the GPU works: the longer of the two decides."""
 _SAMPLER_BYTES = 12
 """Bytes a logit is read and written: cast to 32 bits, arg max or softmax."""
-
-
-@dataclass(frozen=True)
-class Matrix:
-    """Products of one shape in one step: ``count`` of them, each with bytes to read and weights to multiply."""
-
-    count: float
-    stored_bytes: float
-    parameters: float
-    inputs: int
-    quantised: bool
 
 
 def pace_of(deployment: Deployment, constants: Constants) -> Pace:
@@ -57,6 +48,7 @@ def pace_of(deployment: Deployment, constants: Constants) -> Pace:
         request_in=max(constants["front.request_us"] - constants["front.turn_us"], 0.0) * host,
         request_turn=constants["front.turn_us"] * host,
         token_turn=constants["front.token_us"] * host,
+        loop_turns=constants["front.loop_turns"],
         token_out=constants["front.out_us"] * host,
     )
 
@@ -87,8 +79,8 @@ class _Steps:
 
     def body(self, tokens: Floats) -> Floats:
         """Return the time of all layers and of the host for a step of ``tokens``."""
-        products = sum((self._product(matrix, tokens) for matrix in _matrices(self._it)), np.zeros_like(tokens))
-        on_gpu: Floats = products + self._small_kernels(tokens) + self._all_reduce(tokens)
+        products = sum((self._product(matrix, tokens) for matrix in self._it.matrices), np.zeros_like(tokens))
+        on_gpu: Floats = products + self._small_kernels(tokens) + self._routing() + self._all_reduce(tokens)
         if self._it.eager:
             old = self._it.version.generation == "v0"
             on_gpu = self._launched(on_gpu, "layer.old_eager_us" if old else "layer.eager_us")
@@ -119,20 +111,34 @@ class _Steps:
         kernel = self._it.kernel if matrix.quantised else None
         family = "dense" if kernel is None else kernel.family
         table = f"kernel.{family}.{self._it.architecture}"
-        read = matrix.stored_bytes / (self._bandwidth * self._memory * self._constants[f"{table}.memory"])
+        speed = self._bandwidth * self._memory * self._constants[f"{table}.memory"]
         peak = self._peak("16" if kernel is None else kernel.operands)
         unpack = self._constants.get(f"{table}.unpack", 0.0)
-        read = max(read, matrix.stored_bytes / (unpack * peak)) if unpack else read
-        multiply = 2 * matrix.parameters * tokens / (peak * self._constants[f"{table}.math"] * self._power)
+        speed = min(speed, unpack * peak) if unpack else speed
+        reached = peak * self._constants[f"{table}.math"] * self._power
+        if matrix.met < 1:
+            speed *= self._constants["experts.memory"]
+            reached *= self._constants["experts.math"]
+        whole = matrix.stored_bytes / speed
+        read = whole * matrix.read_share(tokens)
+        multiply = 2 * matrix.met * matrix.parameters * tokens / reached
         quantise = np.zeros_like(tokens)
         if kernel is not None and kernel.operands != "16":
             moved = 3 * matrix.inputs * tokens / (self._bandwidth * self._constants["layer.small_memory"])
             alone = "layer.quantise_us" if self._it.eager else "layer.fused_quantise_us"
             quantise = self._constants[alone] * _US + moved
         overlapped = (read**_OVERLAP + multiply**_OVERLAP) ** (1 / _OVERLAP)
-        filled = 1.0 if kernel is not None else min(1.0, 0.5 + 0.5 * read / (self._constants["gemm.ramp_us"] * _US))
+        filled = 1.0 if kernel is not None else min(1.0, 0.5 + 0.5 * whole / (self._constants["gemm.ramp_us"] * _US))
         seconds: Floats = matrix.count * (filled * self._fixed + overlapped + quantise)
+        if kernel is not None and kernel.widens_at is not None:
+            return np.where(tokens < kernel.widens_at, seconds, np.minimum(seconds, self._widened(matrix, tokens)))
         return seconds
+
+    def _widened(self, matrix: Matrix, tokens: Floats) -> Floats:
+        """Return the time of writing weights out in 16 bits and of a product with these."""
+        wide = replace(matrix, stored_bytes=2 * matrix.parameters, quantised=False)
+        written = (matrix.stored_bytes + wide.stored_bytes) / (self._bandwidth * self._memory)
+        return self._product(wide, tokens) + matrix.count * (self._fixed + written)
 
     def _small_kernels(self, tokens: Floats) -> Floats:
         """Norms with residuals, rotary embedding, activation: bytes of 16-bit values in and out."""
@@ -145,12 +151,21 @@ class _Steps:
             fixed = self._constants["layer.old_engine_us"]
         return moved / (self._bandwidth * self._constants["layer.small_memory"]) + checkpoint.layers * fixed * _US
 
+    def _routing(self) -> float:
+        """Choosing experts, sorting tokens by them and adding up what they said: small kernels beside the products."""
+        layers = self._it.checkpoint.layers if self._it.checkpoint.experts else 0
+        return layers * self._constants["experts.layer_us"] * _US
+
     def _all_reduce(self, tokens: Floats) -> Floats:
-        """Two all-reduces a layer: 12 us and the bytes at a tenth of the memory's speed; a guess, as no row has TP."""
-        if self._it.gpus == 1:
+        """Two all-reduces a layer, each a start and, in a ring, 2 (n - 1) / n of the bytes through every link."""
+        gpus = self._it.gpus
+        if gpus == 1:
             return np.zeros_like(tokens)
-        moved = 2 * self._it.checkpoint.hidden * 2 * tokens
-        return self._it.checkpoint.layers * (2 * 12 * _US + moved / (0.1 * self._bandwidth))
+        link = link_of(self._it.device.name)
+        ring = 2 * (gpus - 1) / gpus * 2 * self._it.checkpoint.hidden * tokens
+        carried = ring / (1e9 * link.gb_s * self._constants[f"link.{link.kind}.share"])
+        start = self._constants[f"link.{link.kind}.start_us"] * _US
+        return 2 * self._it.checkpoint.layers * (start + carried)
 
     def _host_step(self) -> float:
         return self._constants[f"host.{self._it.version.generation}.step_us"] * self._host
@@ -162,50 +177,11 @@ class _Steps:
         return 1e12 * next(peak for name in names if (peak := device.peak_tflops(name)) is not None)
 
 
-def _matrices(deployment: Deployment) -> list[Matrix]:
-    """Return a step's products by shape: queries, keys and values as one, gate and up as one, as engines fuse them.
-
-    Of a mixture of experts every token meets ``experts_per_token``; a step reads those that any of its tokens met,
-    which is taken as all of them.
-    """
-    merged: dict[str, Matrix] = {}
-    for linear in deployment.checkpoint.linears:
-        name = _fused(linear.module)
-        share = _expert_share(deployment) if linear.expert else 1.0
-        known = merged.get(name, Matrix(1, 0, 0, linear.inputs, linear.bits < 16))
-        merged[name] = Matrix(
-            1,
-            known.stored_bytes + linear.stored_bytes / deployment.gpus,
-            known.parameters + share * linear.parameters / deployment.gpus,
-            linear.inputs,
-            linear.bits < 16,
-        )
-    alike: dict[tuple[float, ...], Matrix] = {}
-    for matrix in merged.values():
-        key = (matrix.stored_bytes, matrix.parameters, matrix.inputs, matrix.quantised)
-        count = alike[key].count + 1 if key in alike else 1
-        alike[key] = Matrix(count, matrix.stored_bytes, matrix.parameters, matrix.inputs, matrix.quantised)
-    return list(alike.values())
-
-
-def _fused(module: str) -> str:
-    """Return the name of the product that a layer is part of; experts of a layer go through one kernel each way."""
-    parent, _, own = module.rpartition(".")
-    parent = parent.partition(".experts.")[0]
-    fused = {"q_proj": "qkv", "k_proj": "qkv", "v_proj": "qkv", "gate_proj": "gate_up", "up_proj": "gate_up"}
-    return f"{parent}.{fused.get(own, own)}"
-
-
-def _expert_share(deployment: Deployment) -> float:
-    checkpoint = deployment.checkpoint
-    return (checkpoint.experts_per_token or 1) / (checkpoint.experts or 1)
-
-
 def _active_intermediate(deployment: Deployment) -> float:
     """Return the width between gate and down that a token passes, over all its experts."""
     checkpoint = deployment.checkpoint
     down = [linear.inputs for linear in checkpoint.linears if linear.module.endswith("down_proj")]
-    share = _expert_share(deployment) if checkpoint.experts else 1.0
+    share = expert_share(checkpoint) if checkpoint.experts else 1.0
     return share * sum(down) / checkpoint.layers if down else 4.0 * checkpoint.hidden
 
 

@@ -1,23 +1,29 @@
 """A day in virtual time: arrivals that are made as they come, and requests that are counted and forgotten as they end.
 
 Every request in flight has a slot in the columns that the simulation reads; whoever comes next takes over the slot of
-one that ended. So memory follows from the requests in flight, not from those of a day. Prompts share no prefixes.
+one that ended. So memory follows from the requests in flight and what caches hold, not from the requests of a day.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import nan
 
+from whichbits.predict.answers import Answers
 from whichbits.predict.clients import Send
 from whichbits.predict.engine import Replica
-from whichbits.predict.routers import LeastOutstanding, Router
-from whichbits.predict.scheduler import Answers
+from whichbits.predict.routers import ConnectionRandom, LeastOutstanding, Router, rendezvous
 from whichbits.predict.simulate import Fleet, Stage, new_pools
 from whichbits.predict.tally import Tally
 from whichbits.predict.workload import Workload
+from whichbits.traffic.draws import Draws
 
-Arrival = tuple[float, int, int]
-"""When a request comes, in seconds, and its prompt and answer in tokens. Arrivals are in order of time."""
+_DRAWN_AT_ONCE = 4096
+
+Arrival = tuple[float, int, int, int]
+"""When a request comes, in seconds, its prompt and answer in tokens, and its prefix's number, -1 if it shares none.
+
+Arrivals are in order of time.
+"""
 
 
 @dataclass
@@ -27,6 +33,8 @@ class Day:
     ttft_ms: Tally = field(default_factory=Tally)
     tpot_ms: Tally = field(default_factory=Tally)
     e2e_ms: Tally = field(default_factory=Tally)
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
     output_tokens: int = 0
     most_in_flight: int = 0
 
@@ -34,6 +42,8 @@ class Day:
         """Add another part of the same fleet; the most in flight of parts need not have been at one time."""
         for mine, theirs in ((self.ttft_ms, other.ttft_ms), (self.tpot_ms, other.tpot_ms), (self.e2e_ms, other.e2e_ms)):
             mine.merge(theirs)
+        self.prompt_tokens += other.prompt_tokens
+        self.cached_tokens += other.cached_tokens
         self.output_tokens += other.output_tokens
         self.most_in_flight += other.most_in_flight
 
@@ -53,23 +63,63 @@ class RoundRobin:
         """Go on in turn."""
 
 
-STREAM_ROUTERS: Mapping[str, Callable[[int], Router]] = {
-    "round_robin": RoundRobin,
-    "least_outstanding": LeastOutstanding,
+class Random:
+    """Any replica, each as likely."""
+
+    def __init__(self, replicas: int, seed: int) -> None:
+        self._replicas, self._draws = replicas, Draws(seed, "route", "day")
+        self._drawn: list[int] = []
+
+    def choose(self, request: int) -> int:  # noqa: ARG002
+        if not self._drawn:
+            self._drawn = self._draws.integers(0, self._replicas, _DRAWN_AT_ONCE).tolist()
+        return self._drawn.pop()
+
+    def ended(self, replica: int) -> None:
+        """Draw on."""
+
+
+class PrefixHome:
+    """Every prefix has its replica, by rendezvous; requests that share none are spread by theirs, which differ."""
+
+    def __init__(self, replicas: int, prefix: Sequence[int]) -> None:
+        self._replicas, self._prefix = replicas, prefix
+        self._homes: dict[int, int] = {}
+        self._alone = RoundRobin(replicas)
+
+    def choose(self, request: int) -> int:
+        prefix = self._prefix[request]
+        if prefix < 0:
+            return self._alone.choose(request)
+        if prefix not in self._homes:
+            self._homes[prefix] = rendezvous((prefix,), self._replicas)
+        return self._homes[prefix]
+
+    def ended(self, replica: int) -> None:
+        """Homes stay where they are."""
+
+
+STREAM_ROUTERS: Mapping[str, Callable[[Fleet, Sequence[int]], Router]] = {
+    "round_robin": lambda fleet, _prefix: RoundRobin(fleet.replicas),
+    "random": lambda fleet, _prefix: Random(fleet.replicas, fleet.seed),
+    "connection_random": lambda fleet, _prefix: ConnectionRandom(fleet.replicas, fleet.seed),
+    "least_outstanding": lambda fleet, _prefix: LeastOutstanding(fleet.replicas),
+    "prefix_hash": lambda fleet, prefix: PrefixHome(fleet.replicas, prefix),
 }
-"""The balances that need to know nothing of a request before it comes."""
+"""The balances under their usual names, made for a fleet and the prefixes of the requests in flight, by slot."""
 
 
-def play_day(fleet: Fleet, arrivals: Iterator[Arrival]) -> Day:
-    """Play arrivals to the end of the last and return what was waited for.
+def play_day(fleet: Fleet, arrivals: Iterator[Arrival], prefix_tokens: int = 0, *, counted_from_s: float = 0.0) -> Day:
+    """Play arrivals to the end of the last and return what was waited for; shared prefixes have ``prefix_tokens``.
 
-    ``fleet.balance`` is one of ``STREAM_ROUTERS``. A fleet that takes turns may be played in parts, one after the other
-    or in processes: every n-th arrival for every n-th replica.
+    Who comes before ``counted_from_s`` is played and not counted. So a day may be played in stretches of time, each in
+    a process and from a while before its beginning on: a fleet that keeps up soon forgets how it began. One that takes
+    turns may be played in parts exactly: every n-th arrival for every n-th replica.
     """
-    slots = _Slots(arrivals, fleet.server.pace.token_out)
+    slots = _Slots(arrivals, fleet.server.pace.token_out, prefix_tokens, counted_from_s)
     pace, limits = fleet.server.pace, fleet.server.limits
     replicas = [Replica((pace, limits), pool, slots.work, slots.answers) for pool in new_pools(fleet, slots.work)]
-    router = STREAM_ROUTERS[fleet.balance](fleet.replicas)
+    router = STREAM_ROUTERS[fleet.balance](fleet, slots.work.prefix)
     Stage(slots.answers, slots, router, replicas, pace.token_out).play()
     return slots.day
 
@@ -77,15 +127,19 @@ def play_day(fleet: Fleet, arrivals: Iterator[Arrival]) -> Day:
 class _Slots:
     """An open loop whose requests live in slots; counts those that end."""
 
-    def __init__(self, arrivals: Iterator[Arrival], token_out: float) -> None:
+    def __init__(
+        self, arrivals: Iterator[Arrival], token_out: float, prefix_tokens: int, counted_from_s: float
+    ) -> None:
         self.scheduled_s: list[float] = []
         self.day = Day()
-        self._arrivals, self._out = arrivals, token_out
+        self._arrivals, self._out, self._from = arrivals, token_out, counted_from_s
         self._prompt: list[int] = []
         self._output: list[int] = []
         self._prefix: list[int] = []
+        self._own: list[int] = []
         self._free: list[int] = []
-        self.work = Workload((), self._prompt, self._output, self._prefix, 0, None)
+        self._came = 0
+        self.work = Workload((), self._prompt, self._output, self._prefix, prefix_tokens, None, own=self._own)
         self.answers = Answers.to(self.work, keep_steps=False)
 
     def opening(self) -> list[Send]:
@@ -98,20 +152,30 @@ class _Slots:
             return None
         at_s = arrival[0]
         slot = self._free.pop() if self._free else self._new_slot()
-        self.scheduled_s[slot], self._prompt[slot], self._output[slot] = arrival
+        self.scheduled_s[slot], self._prompt[slot], self._output[slot], self._prefix[slot] = arrival
+        self._own[slot] = self._came
+        self._came += 1
+        self.answers.cached_tokens[slot] = 0
         self.answers.first_s[slot] = nan
         return (at_s, slot)
 
-    def ended(self, now: float, request: int) -> Send | None:
+    def ended(self, now: float, request: int) -> Sequence[Send]:
+        scheduled = self.scheduled_s[request]
+        if scheduled >= self._from:
+            self._count(now, request, scheduled)
+        self._free.append(request)
+        return ()
+
+    def _count(self, now: float, request: int, scheduled: float) -> None:
         day, output = self.day, self._output[request]
-        first, scheduled = self.answers.first_s[request] + self._out, self.scheduled_s[request]
+        first = self.answers.first_s[request] + self._out
         day.ttft_ms.add(1e3 * (first - scheduled))
         day.e2e_ms.add(1e3 * (now - scheduled))
         if output > 1:
             day.tpot_ms.add(1e3 * (now - first) / (output - 1))
+        day.prompt_tokens += self._prompt[request]
+        day.cached_tokens += self.answers.cached_tokens[request]
         day.output_tokens += output
-        self._free.append(request)
-        return None
 
     def _new_slot(self) -> int:
         """Lengthen every column by one."""
@@ -119,6 +183,7 @@ class _Slots:
         self._prompt.append(0)
         self._output.append(0)
         self._prefix.append(-1)
+        self._own.append(-1)
         self.answers.one_more()
         self.day.most_in_flight = len(self._prefix)
         return len(self._prefix) - 1

@@ -7,6 +7,7 @@ before. When the cell is over its parts become one shard, a slice in memory at a
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from io import BufferedWriter, RawIOBase
 from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
@@ -55,10 +56,9 @@ def parts_left(folder: Path) -> dict[int, list[Path]]:
 class PartWriter:
     """Appends requests to a part; what was flushed outlives this process."""
 
-    def __init__(self, path: Path) -> None:
-        """Begin the file anew."""
-        path.parent.mkdir(exist_ok=True)
-        self._file = path.open("wb")
+    def __init__(self, file: Path | RawIOBase) -> None:
+        """Begin the file anew, or one that somebody else keeps; the writer closes either."""
+        self._file: BufferedWriter | RawIOBase = begun(file) if isinstance(file, Path) else file
         self._stream = pa.ipc.new_stream(self._file, PART_SCHEMA)
         self._waiting: list[RequestRecord] = []
         self._chunks = 0
@@ -91,6 +91,12 @@ class PartWriter:
         self.flush()
         self._stream.close()
         self._file.close()
+
+
+def begun(path: Path) -> BufferedWriter:
+    """Begin a part's file anew, in a folder that may not be there yet."""
+    path.parent.mkdir(exist_ok=True)
+    return path.open("wb")
 
 
 def read_part(path: Path) -> list[pa.RecordBatch]:

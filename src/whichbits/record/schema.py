@@ -66,6 +66,10 @@ class ClientHealth:
     requested_rate: float | None = None
     """Planned arrivals a second, of an open loop; ``achieved_rate`` sends a second."""
     achieved_rate: float | None = None
+    clock_error_ms: float | None = None
+    """Where workers were on several machines: how far the worst known clock may be off; None on one machine."""
+    clock_drift_ms: float | None = None
+    """The most that a machine's clock moved against the lead's during the cell; stamps are shifted as at its begin."""
 
 
 @dataclass(frozen=True)
@@ -149,6 +153,9 @@ class ArmRecord:
     replicas: tuple[ReplicaRecord, ...]
     warm_up_tpot_ms: tuple[float, ...] = ()
     """Median TPOT of each warm-up round of the last visit: kept, not dropped."""
+    warm_up_stable: bool | None = None
+    """False if warming gave up before two rounds agreed; None, as below, in runs of before these were kept."""
+    warm_up_s: float | None = None
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 from whichbits.analyze.summary import Recommendation, Summary
+from whichbits.language.phrase import phrase
 from whichbits.report.measures import name_of
 from whichbits.report.palette import Sign, signs
 from whichbits.report.validity import answer_text, doubts, measured_loads
@@ -71,17 +72,23 @@ def _extent(low: float | None, high: float | None, entry: Recommendation, place:
     """Return a stretch's ends: ``up to 154``, ``from about 67``."""
     start, end = _end(low, entry, place - 1), _end(high, entry, place)
     if start is None:
-        return "at every load measured" if end is None else f"up to {end}"
-    return f"from {start}" if end is None else f"{start} to {end}"
+        return phrase("at every load measured") if end is None else phrase("up to {end}", end=end)
+    return phrase("from {start}", start=start) if end is None else phrase("{start} to {end}", start=start, end=end)
 
 
 def _end(load: float | None, entry: Recommendation, handover: int) -> str | None:
     if load is None:
         return None
     placed = handover >= len(entry.uncertain) or entry.uncertain[handover] is not None
-    return f"{'' if placed else 'about '}{short_load(load)}"
+    return phrase("{more}{load}", more="" if placed else phrase("about "), load=short_load(load))
 
 
 def _doubt(entry: Recommendation, place: int) -> str:
     either = entry.uncertain[place] if place < min(len(entry.uncertain), len(entry.ranges) - 1) else None
-    return "" if either is None else f"either arm from {short_load(either[0])} to {short_load(either[1])}"
+    return (
+        ""
+        if either is None
+        else phrase(
+            "either arm from {either} to {either_2}", either=short_load(either[0]), either_2=short_load(either[1])
+        )
+    )

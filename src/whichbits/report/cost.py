@@ -3,15 +3,16 @@
 from collections.abc import Sequence
 
 from whichbits.analyze.summary import CellSummary, Summary
+from whichbits.language.phrase import phrase
 from whichbits.report.wording import MISSING, load_of, load_text, number
 
-TITLE = "Cost per million output tokens"
-LEGEND = "In the currency of price_per_hour; the mean of repeats; of a single cell, with its 95 % interval."
+TITLE = phrase("Cost per million output tokens")
+LEGEND = phrase("In the currency of price_per_hour; the mean of repeats; of a single cell, with its 95 % interval.")
 
 
 def cost_headings(summary: Summary) -> tuple[str, ...]:
     """Return the headings of the table."""
-    return ("load", *summary.arms)
+    return (phrase("load"), *summary.arms)
 
 
 def cost_rows(summary: Summary) -> list[tuple[str, ...]]:
@@ -33,4 +34,8 @@ def _cost(cells: Sequence[CellSummary]) -> str:
         return MISSING
     spread = cells[0].intervals.get("cost_per_million_tokens") if len(cells) == 1 else None
     mean = number(sum(costs) / len(costs))
-    return mean if spread is None else f"{mean} ({number(spread[0])} to {number(spread[1])})"
+    return (
+        mean
+        if spread is None
+        else phrase("{mean} ({spread} to {spread_2})", mean=mean, spread=number(spread[0]), spread_2=number(spread[1]))
+    )

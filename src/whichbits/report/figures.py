@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from whichbits.analyze.summary import Summary
+from whichbits.language.phrase import joined, phrase
 from whichbits.report.measures import DRAWN, MEASURES, Measure
 from whichbits.report.series import Change, points
 from whichbits.report.wording import LOAD_NAMES, short_load
@@ -36,12 +37,36 @@ def figures(summary: Summary) -> tuple[Figure, ...]:
 
 def description(summary: Summary, figure: Figure, turns: tuple[Change, ...]) -> str:
     """Return the chart in words, for those who cannot see it."""
-    subject = f"{figure.measure.name} in {figure.measure.unit} over {LOAD_NAMES[summary.load_unit]}"
-    leads = "; ".join(f"{turn.after} takes over from {turn.before} at {short_load(turn.load)}" for turn in turns)
-    return f"Line chart: {subject}, a line an arm. {leads + '. ' if leads else ''}Numbers: the table below."
+    subject = phrase(
+        "{name} in {unit} over {load}",
+        name=figure.measure.name,
+        unit=figure.measure.unit,
+        load=LOAD_NAMES[summary.load_unit],
+    )
+    leads = joined(
+        "; ",
+        (
+            phrase(
+                "{after} takes over from {before} at {load}",
+                after=turn.after,
+                before=turn.before,
+                load=short_load(turn.load),
+            )
+            for turn in turns
+        ),
+    )
+    return phrase(
+        "Line chart: {subject}, a line an arm. {leads}Numbers: the table below.",
+        subject=subject,
+        leads=leads + ". " if leads else "",
+    )
 
 
 def thin_text(summary: Summary, measure: Measure) -> str:
     """Return in how many cells too few samples lie beyond the percentile; empty if in none."""
     thin = sum(measure.is_thin(cell) for cell in summary.cells)
-    return f"~ Fewer than 10 samples lie beyond it in {thin} of {len(summary.cells)} cells." if thin else ""
+    return (
+        phrase("~ Fewer than 10 samples lie beyond it in {thin} of {count} cells.", thin=thin, count=len(summary.cells))
+        if thin
+        else ""
+    )

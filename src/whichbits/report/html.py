@@ -1,33 +1,37 @@
 """report.html: one offline page with the answer, its evidence, and where every number comes from."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from whichbits.analyze.load_curves import HEADLINES, METRICS
 from whichbits.analyze.summary import Summary
+from whichbits.language.language import ENGLISH, Code, Language, language
+from whichbits.language.phrase import Phrase, joined, phrase
 from whichbits.record.schema import Manifest
 from whichbits.report import predictions, regimes
 from whichbits.report.answer import answers
 from whichbits.report.figures import Figure, description, figures, thin_text
-from whichbits.report.measures import MEASURES, name_of
+from whichbits.report.measures import BETTER, MEASURES, name_of
 from whichbits.report.palette import signs
 from whichbits.report.plots.over_load import over_load
 from whichbits.report.plots.under_roof import under_roof
 from whichbits.report.pooled import repeats
 from whichbits.report.provenance import client_rows, commands, fact_rows, flat, study_yaml
 from whichbits.report.series import changes, points, typical
-from whichbits.report.sheets import at_a_glance, causes, comparisons
+from whichbits.report.sheets import at_a_glance, causes, comparisons, courses, quality
+from whichbits.report.sheets.quality import sentences
 from whichbits.report.table import groups, has_thin
-from whichbits.report.validity import loads_text
+from whichbits.report.validity import loads_text, measured_loads
 from whichbits.report.wording import (
     FINDING_KINDS,
     LOAD_NAMES,
     MISSING,
+    SOURCES,
     count,
     crossing_text,
     grounds,
@@ -39,7 +43,7 @@ from whichbits.report.wording import (
     verdict_texts,
 )
 
-ROOFLINE_WORDS = (
+ROOFLINE_WORDS = phrase(
     "Roofline: TFLOP/s that decode steps attain over their FLOP per byte, a line an arm, under the peaks of the "
     "device. Numbers: the table below."
 )
@@ -56,19 +60,22 @@ class Plate:
     rows: dict[str, tuple[str, ...]]
 
 
-def html(summary: Summary, manifest: Manifest) -> Mapping[str, bytes]:
+def html(summary: Summary, manifest: Manifest, spoken: Language = ENGLISH) -> Mapping[str, bytes]:
     """Return ``report.html``; it loads nothing and runs nothing, and a policy in the page keeps it so."""
-    page = _environment().get_template("report.html.j2")
-    roofline = under_roof(summary, ROOFLINE_WORDS)
+    page = _environment(spoken.code).get_template("report.html.j2")
+    roofline = under_roof(summary, ROOFLINE_WORDS, spoken.say)
     text = page.render(
+        language=spoken.code,
+        source=SOURCES[summary.source],
         summary=summary,
         manifest=manifest,
         interruption=interruption(summary),
-        resume=resume_command(summary.run),
+        resume=resume_command(summary),
         loads=loads_text(summary),
+        several_loads=len(measured_loads(summary)) > 1,
         repeats=repeats(summary),
         answers=answers(summary),
-        plates=[_plate(summary, figure) for figure in figures(summary)],
+        plates=[_plate(summary, figure, spoken) for figure in figures(summary)],
         roofline=None if roofline is None else Markup(roofline),  # noqa: S704 - escaped where it is drawn
         regimes=regimes.rows(summary),
         regimes_scope=regimes.scope(summary),
@@ -82,9 +89,12 @@ def html(summary: Summary, manifest: Manifest) -> Mapping[str, bytes]:
         kinds=FINDING_KINDS,
         comparisons=comparisons(summary, manifest),
         causes=causes(summary, manifest),
+        quality=quality(summary, manifest),
+        quality_sentences=tuple(sentences(summary)),
         glance=at_a_glance(summary, manifest),
         arms=[(arm, fact_rows(arm, manifest.arms.get(name))) for name, arm in summary.arms.items()],
         clients=client_rows(summary, manifest),
+        courses=courses(summary, manifest),
         commands=commands(manifest),
         host=flat(manifest.host),
         tools=flat(dict(manifest.tools)),
@@ -94,14 +104,14 @@ def html(summary: Summary, manifest: Manifest) -> Mapping[str, bytes]:
     return {"report.html": text.encode()}
 
 
-def _plate(summary: Summary, figure: Figure) -> Plate:
+def _plate(summary: Summary, figure: Figure, spoken: Language) -> Plate:
     marks = points(summary, figure.measure)
     loads = sorted({mark.load for mark in marks})
     lines = {arm: {point.load: point.value for point in typical(marks, arm)} for arm in summary.arms}
     said = description(summary, figure, changes(summary, figure.measure))
     return Plate(
         figure=figure,
-        picture=Markup(over_load(summary, figure, said)),  # noqa: S704 - escaped where it is drawn
+        picture=Markup(over_load(summary, figure, said, spoken.say)),  # noqa: S704 - escaped where it is drawn
         thin=thin_text(summary, figure.measure),
         loads=tuple(short_load(load) for load in loads),
         rows={arm: tuple(number(values.get(load)) for load in loads) for arm, values in lines.items()},
@@ -113,11 +123,15 @@ def _asset(name: str) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def _environment(code: Code) -> Environment:
+    """Return the templates; whatever they show is said in the language, and then escaped."""
+    spoken = language(code)
+
     environment = Environment(
         loader=PackageLoader("whichbits.report"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=lambda value: spoken.say(value) if isinstance(value, Phrase) else value,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -130,5 +144,20 @@ def _environment() -> Environment:
         "leader": leader_text,
         "verdicts": verdict_texts,
     }
-    environment.globals |= {"MISSING": MISSING, "LOAD_NAMES": LOAD_NAMES}
+    environment.globals |= {
+        "MISSING": MISSING,
+        "LOAD_NAMES": LOAD_NAMES,
+        "BETTER": BETTER,
+        "say": _sayer(spoken),
+        "joined": joined,
+    }
     return environment
+
+
+def _sayer(spoken: Language) -> Callable[..., Markup]:
+    """Return what templates say sentences with: their own markup stays, what stands in their fields is escaped."""
+
+    def say(template: str, **fields: object) -> Markup:
+        return Markup(spoken.filled(template, fields, lambda text: str(escape(text))))  # noqa: S704 - escaped here
+
+    return say

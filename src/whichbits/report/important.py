@@ -16,6 +16,7 @@ _DOUBTS = {
     "other_traffic",
     "cache_not_cold",
     "activation_quantization_ineffective",
+    "quality_broken",
 }
 """What makes numbers wrong."""
 _ANSWERS = {"slo_load", "crossover", "alignment_matters"}

@@ -132,7 +132,7 @@ def event_line(event: Event, left_s: float | None) -> str:  # noqa: PLR0911 - a 
         case ArmStarting():
             return plain(f"{event.arm}: starting")
         case ArmReady():
-            return plain(f"{event.arm}: {_readiness(event.ready_s)}; {event.facts_line}")
+            return plain("; ".join(filter(None, (f"{event.arm}: {_readiness(event.ready_s)}", event.facts_line))))
         case WarmingUp():
             return plain(f"{event.arm}: warming up")
         case CellStarted():

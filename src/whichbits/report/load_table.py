@@ -5,6 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from whichbits.analyze.summary import CellSummary, Summary
+from whichbits.language.language import Language
 from whichbits.record.schema import Cell, Manifest
 from whichbits.report.important import in_short, most_important
 from whichbits.report.wording import VERDICTS, failures, load_text, number, plain
@@ -24,16 +25,19 @@ _COLUMNS = (
     ("got", "req/s", "right"),
     ("client", "", "left"),
 )
+_PLAN = ("plan", "req/s", "right")
+"""Arrivals are drawn: how many a second the plan has, which the load's rate is only on average."""
 
 
-def print_load(summary: Summary, manifest: Manifest, console: Console, folder: str) -> None:
-    """Print the table of loads; the whole report is in the folder's files."""
-    del folder
+def print_load(summary: Summary, manifest: Manifest, console: Console, folder: str, spoken: Language) -> None:
+    """Print the table of loads, in English; the whole report is in the folder's files."""
+    del folder, spoken
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-    for heading, below, side in _COLUMNS:
+    rated = any(cell.arrival_rates is not None for cell in summary.cells)
+    for heading, below, side in (*_COLUMNS[:-2], *((_PLAN,) if rated else ()), *_COLUMNS[-2:]):
         table.add_column(f"{heading}\n{below}", justify="right" if side == "right" else "left", no_wrap=True)
     for cell in summary.cells:
-        table.add_row(*(Text(plain(part)) for part in _row(cell)))
+        table.add_row(*(Text(plain(part)) for part in _row(cell, rated=rated)))
     console.print(Text(_title(manifest)), highlight=False)
     console.print(table)
     console.print(Text("Times in ms; TTFT from the scheduled send. ITL: gaps between chunks.", style="dim"))
@@ -54,7 +58,8 @@ def _title(manifest: Manifest) -> str:
     return plain(f"{', '.join(sorted(models))} at {urls or 'a server that did not come'}")
 
 
-def _row(cell: CellSummary) -> tuple[str, ...]:
+def _row(cell: CellSummary, *, rated: bool) -> tuple[str, ...]:
+    planned = number(None if cell.arrival_rates is None else cell.arrival_rates.planned)
     return (
         load_text(cell),
         str(cell.requests),
@@ -65,6 +70,7 @@ def _row(cell: CellSummary) -> tuple[str, ...]:
         number(cell.itl_ms.p50),
         number(cell.itl_ms.p99),
         number(cell.output_tokens_per_s),
+        *((planned,) if rated else ()),
         number(cell.requests_per_s),
         VERDICTS.get(cell.client_verdict, cell.client_verdict or ""),
     )

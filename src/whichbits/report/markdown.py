@@ -5,25 +5,28 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from whichbits.analyze.summary import Finding, Summary
+from whichbits.language.language import ENGLISH, Language, Say
+from whichbits.language.phrase import joined, phrase
 from whichbits.record.schema import Manifest
 from whichbits.report import cost, predictions, regimes
 from whichbits.report.cost import cost_headings, cost_rows
 from whichbits.report.figures import Figure, description, figures, thin_text
-from whichbits.report.measures import MEASURES, headlines, name_of
+from whichbits.report.measures import BETTER, MEASURES, headlines, name_of
 from whichbits.report.plots.over_load import over_load
 from whichbits.report.plots.svg import standalone
 from whichbits.report.plots.under_roof import under_roof
 from whichbits.report.pooled import repeats
 from whichbits.report.provenance import client_rows, commands, flat, study_yaml
 from whichbits.report.series import changes
-from whichbits.report.sheets import Sheet, at_a_glance, causes, comparisons
+from whichbits.report.sheets import Sheet, at_a_glance, causes, comparisons, courses, quality
+from whichbits.report.sheets.quality import sentences
 from whichbits.report.table import Row, groups, has_thin
 from whichbits.report.validity import answer_text, doubts, loads_text
 from whichbits.report.wording import (
-    BEST_LEGEND,
     FINDING_KINDS,
     LOAD_NAMES,
     MISSING,
+    SOURCES,
     THIN_LEGEND,
     grounds,
     interruption,
@@ -37,24 +40,25 @@ _STEERING = re.compile(r"([\\`*_\[\]|#~])")
 _ROOFLINE = "figures/roofline.svg"
 
 
-def markdown(summary: Summary, manifest: Manifest) -> Mapping[str, bytes]:
+def markdown(summary: Summary, manifest: Manifest, spoken: Language = ENGLISH) -> Mapping[str, bytes]:
     """Return ``report.md`` and its ``figures/*.svg``."""
-    shown = figures(summary)
-    pictures = {_file(figure): _picture(summary, figure) for figure in shown}
-    if roofline := under_roof(summary, "Roofline"):
+    say, shown = spoken.say, figures(summary)
+    pictures = {_file(figure): _picture(summary, figure, say) for figure in shown}
+    if roofline := under_roof(summary, phrase("Roofline"), say):
         pictures[_ROOFLINE] = standalone(roofline).encode()
     blocks = (
-        *_answer(summary, manifest),
-        *regimes.markdown(summary, escaped),
-        *predictions.markdown(summary, escaped),
-        *_pictures(summary, shown),
-        *_cells(summary),
-        *_costs(summary),
-        *_crossovers(summary),
-        *(block for sheet in comparisons(summary, manifest) for block in _sheet(sheet)),
-        *_causes(summary, manifest, has_roofline=_ROOFLINE in pictures),
-        *_findings(summary),
-        *_provenance(summary, manifest),
+        *_answer(summary, manifest, say),
+        *regimes.markdown(summary, say, escaped),
+        *predictions.markdown(summary, say, escaped),
+        *_pictures(summary, shown, say),
+        *_cells(summary, say),
+        *_costs(summary, say),
+        *_crossovers(summary, say),
+        *(block for sheet in comparisons(summary, manifest) for block in _sheet(sheet, say)),
+        *_quality(summary, manifest, say),
+        *_causes(summary, manifest, say, has_roofline=_ROOFLINE in pictures),
+        *_findings(summary, say),
+        *_provenance(summary, manifest, say),
     )
     return {"report.md": ("\n\n".join(blocks) + "\n").encode()} | pictures
 
@@ -65,55 +69,65 @@ def escaped(text: str) -> str:
     return _STEERING.sub(r"\\\1", html.escape(one_line, quote=False))
 
 
-def _answer(summary: Summary, manifest: Manifest) -> Iterable[str]:
+def _answer(summary: Summary, manifest: Manifest, say: Say) -> Iterable[str]:
     yield f"# {escaped(summary.study)}"
-    arms = ", ".join(escaped(arm) for arm in summary.arms)
-    yield f"{escaped(summary.source.capitalize())} {escaped(manifest.created)}. Arms: {arms}."
+    arms, source = joined(", ", summary.arms), SOURCES[summary.source]
+    said = phrase("{source} {created}. Arms: {arms}.", source=source, created=manifest.created, arms=arms)
+    yield escaped(say(said))
     if summary.interrupted:
-        yield f"**Interrupted**: {interruption(summary)}. To go on: `{plain(resume_command(summary.run))}`."
-    yield "## The answer"
+        stopped = say(phrase("**Interrupted**: {interruption}. To go on:", interruption=interruption(summary)))
+        yield f"{stopped} `{plain(resume_command(summary))}`."
+    yield f"## {say(phrase('The answer'))}"
     if not summary.recommendation:
-        yield "Not enough to recommend an arm."
+        yield say(phrase("Not enough to recommend an arm."))
         return
-    yield f"By {LOAD_NAMES[summary.load_unit]}, measured at {loads_text(summary)}."
+    unit = LOAD_NAMES[summary.load_unit]
+    yield say(phrase("By {unit}, measured at {loads}.", unit=unit, loads=loads_text(summary)))
     rows = [
         (
-            name_of(entry.metric),
-            escaped(answer_text(entry)),
-            escaped("; ".join(doubts(entry, summary, beside_text=True))) or "none",
+            say(name_of(entry.metric)),
+            escaped(say(answer_text(entry))),
+            escaped(say(joined("; ", doubts(entry, summary, beside_text=True)) or phrase("none"))),
         )
         for entry in summary.recommendation
     ]
-    yield _table(("metric", "serve", "doubts"), rows)
+    yield _table(tuple(map(say, (phrase("metric"), phrase("serve"), phrase("doubts")))), rows)
 
 
-def _pictures(summary: Summary, shown: Sequence[Figure]) -> Iterable[str]:
+def _pictures(summary: Summary, shown: Sequence[Figure], say: Say) -> Iterable[str]:
     if shown:
-        yield "## Curves over load"
-        yield "Bands are 95 % intervals; dashed rules mark where the lead changes, shaded where either may be better."
+        yield f"## {say(phrase('Curves over load'))}"
+        yield say(
+            phrase(
+                "Bands are 95 % intervals; dashed rules mark where the lead changes, shaded where either may be better."
+            )
+        )
     for figure in shown:
         measure = figure.measure
-        better = f", {measure.better} is better" if measure.better else ""
-        thin = thin_text(summary, measure)
-        yield f"**{measure.name}** ({measure.unit}{better}). {escaped(f'{measure.meaning} {thin}')}"
-        yield f"![{measure.name} over load, a line an arm]({_file(figure)})"
+        better = f", {say(BETTER[measure.better])}" if measure.better else ""
+        meaning = say(joined(" ", (measure.meaning, thin_text(summary, measure))))
+        yield f"**{say(measure.name)}** ({say(measure.unit)}{better}). {escaped(meaning)}"
+        yield f"![{say(phrase('{name} over load, a line an arm', name=measure.name))}]({_file(figure)})"
 
 
-def _cells(summary: Summary) -> Iterable[str]:
-    yield f"## Every arm by {LOAD_NAMES[summary.load_unit]}"
-    headings = ("load", "arm", "sent", "failed", *(" ".join(m.heading) for m in MEASURES.values()), "client")
-    rows = [_row(row) for group in groups(summary) for row in group]
-    yield _table(headings, rows, numbers=range(2, len(headings) - 1))
-    apart = f"medians of {repeats(summary)} repeats, ± half their range from half a percent on"
+def _cells(summary: Summary, say: Say) -> Iterable[str]:
+    yield f"## {say(phrase('Every arm by {load}', load=LOAD_NAMES[summary.load_unit]))}"
+    measures = (joined(" ", measure.heading) for measure in MEASURES.values())
+    headings = (phrase("load"), phrase("arm"), phrase("sent"), phrase("failed"), *measures, phrase("client"))
+    rows = [_row(row, say) for group in groups(summary) for row in group]
+    yield _table(tuple(map(say, headings)), rows, numbers=range(2, len(headings) - 1))
+    apart = phrase("medians of {repeats} repeats, ± half their range from half a percent on", repeats=repeats(summary))
     legend = [
-        BEST_LEGEND.replace("*", "**bold**"),
-        *([THIN_LEGEND.replace("~", r"\~")] if has_thin(summary) else []),
-        *([apart] if repeats(summary) > 1 else []),
+        say(phrase("**bold** best of the load")),
+        *([say(THIN_LEGEND).replace("~", r"\~")] if has_thin(summary) else []),
+        *([say(apart)] if repeats(summary) > 1 else []),
+        say(phrase("{missing} not known", missing=MISSING)),
+        say(phrase("TTFT, TPOT and ITL in ms")),
     ]
-    yield "; ".join([*legend, f"{MISSING} not known", "TTFT, TPOT and ITL in ms"]) + "."
+    yield "; ".join(legend) + "."
 
 
-def _row(row: Row) -> tuple[str, ...]:
+def _row(row: Row, say: Say) -> tuple[str, ...]:
     return (
         escaped(row.load),
         escaped(row.arm),
@@ -123,99 +137,114 @@ def _row(row: Row) -> tuple[str, ...]:
             f"{_strong(escaped(value.text), strong=value.best)} {value.spread_text}".rstrip()
             for value in row.values.values()
         ),
-        escaped(row.verdict),
+        escaped(say(row.verdict)),
     )
 
 
-def _costs(summary: Summary) -> Iterable[str]:
+def _costs(summary: Summary, say: Say) -> Iterable[str]:
     if rows := cost_rows(summary):
-        yield f"## {cost.TITLE}"
-        headings = [escaped(heading) for heading in cost_headings(summary)]
-        yield _table(headings, [[escaped(part) for part in row] for row in rows], numbers=range(1, len(headings)))
-        yield cost.LEGEND
+        yield f"## {say(cost.TITLE)}"
+        headings = [escaped(say(heading)) for heading in cost_headings(summary)]
+        yield _table(headings, [[escaped(say(part)) for part in row] for row in rows], numbers=range(1, len(headings)))
+        yield say(cost.LEGEND)
 
 
-def _crossovers(summary: Summary) -> Iterable[str]:
+def _crossovers(summary: Summary, say: Say) -> Iterable[str]:
     rows = [
         (
-            name_of(entry.metric),
+            say(name_of(entry.metric)),
             escaped(" / ".join(entry.arms)),
-            escaped(", ".join(verdict_texts(entry))),
-            escaped(leader_text(entry)),
-            escaped(entry.note or ""),
+            escaped(say(joined(", ", verdict_texts(entry)))),
+            escaped(say(leader_text(entry))),
+            escaped(say(entry.note or "")),
         )
         for entry in headlines(summary)
     ]
     if rows:
-        yield "## Where arms trade places"
-        yield _table(("metric", "arms", "cross at load (interval)", "leader, low to high", "note"), rows)
+        yield f"## {say(phrase('Where arms trade places'))}"
+        headings = (phrase("cross at load (interval)"), phrase("leader, low to high"), phrase("note"))
+        yield _table(tuple(map(say, (phrase("metric"), phrase("arms"), *headings))), rows)
 
 
-def _findings(summary: Summary) -> Iterable[str]:
+def _findings(summary: Summary, say: Say) -> Iterable[str]:
     if summary.findings:
-        yield "## Findings"
+        yield f"## {say(phrase('Findings'))}"
     for kind, (title, meaning) in FINDING_KINDS.items():
         chosen = [finding for finding in summary.findings if finding.kind == kind]
         if chosen:
-            yield f"### {title}"
-            yield meaning
-            yield "\n".join(line for finding in chosen for line in _finding(finding))
+            yield f"### {say(title)}"
+            yield say(meaning)
+            yield "\n".join(line for finding in chosen for line in _finding(finding, say))
 
 
-def _finding(finding: Finding) -> Iterator[str]:
-    yield f"- {escaped(finding.text)} ({escaped(finding.code)})"
+def _finding(finding: Finding, say: Say) -> Iterator[str]:
+    yield f"- {escaped(say(finding.text))} ({escaped(finding.code)})"
     if evidence := grounds(finding):
         # Within such a block GitHub reads HTML, and Markdown is not.
-        lines = "<br>".join(html.escape(" ".join(plain(each).split())) for each in evidence)
-        yield f"  <details><summary>Evidence ({len(evidence)})</summary>{lines}</details>\n"
+        lines = "<br>".join(html.escape(" ".join(plain(say(each)).split())) for each in evidence)
+        title = say(phrase("Evidence ({count})", count=len(evidence)))
+        yield f"  <details><summary>{title}</summary>{lines}</details>\n"
 
 
-def _causes(summary: Summary, manifest: Manifest, *, has_roofline: bool) -> Iterable[str]:
+def _causes(summary: Summary, manifest: Manifest, say: Say, *, has_roofline: bool) -> Iterable[str]:
     shown = causes(summary, manifest)
     if shown or has_roofline:
-        yield "## Why"
+        yield f"## {say(phrase('Why'))}"
     if has_roofline:
-        yield (
-            "**Under the roof** (TFLOP/s of decode steps over FLOP per byte). Filled marks count the bytes really "
-            "read, hollow ones the weights loaded."
+        yield say(
+            phrase(
+                "**Under the roof** (TFLOP/s of decode steps over FLOP per byte). Filled marks count the bytes really "
+                "read, hollow ones the weights loaded."
+            )
         )
-        yield f"![Roofline, a line an arm]({_ROOFLINE})"
+        yield f"![{say(phrase('Roofline, a line an arm'))}]({_ROOFLINE})"
     for sheet in shown:
-        yield from _sheet(sheet)
+        yield from _sheet(sheet, say)
 
 
-def _sheet(sheet: Sheet) -> Iterable[str]:
-    yield f"### {sheet.title}"
-    yield escaped(sheet.meaning)
+def _quality(summary: Summary, manifest: Manifest, say: Say) -> Iterable[str]:
+    if summary.quality is not None:
+        yield f"## {say(phrase('What the bits cost in answers'))}"
+        yield "\n".join(f"- {escaped(say(sentence))}" for sentence in sentences(summary))
+        for sheet in quality(summary, manifest):
+            yield from _sheet(sheet, say)
+
+
+def _sheet(sheet: Sheet, say: Say) -> Iterable[str]:
+    yield f"### {say(sheet.title)}"
+    yield escaped(say(sheet.meaning))
     yield _table(
-        tuple(map(escaped, sheet.headings)),
-        [tuple(map(escaped, row)) for row in sheet.rows],
+        [escaped(say(heading)) for heading in sheet.headings],
+        [[escaped(say(part)) for part in row] for row in sheet.rows],
         numbers=range(sheet.words, len(sheet.headings)),
     )
 
 
-def _provenance(summary: Summary, manifest: Manifest) -> Iterable[str]:
-    yield "## The arms"
-    yield from list(_sheet(at_a_glance(summary, manifest)))[1:]
-    yield "Every fact, with the line that says so, is in `report.html` and `run.json`."
-    yield "## Books and client"
+def _provenance(summary: Summary, manifest: Manifest, say: Say) -> Iterable[str]:
+    yield f"## {say(phrase('The arms'))}"
+    yield from list(_sheet(at_a_glance(summary, manifest), say))[1:]
+    yield say(phrase("Every fact, with the line that says so, is in `report.html` and `run.json`."))
+    yield f"## {say(phrase('Books and client'))}"
     clients = [
         (
             escaped(row.arm),
             escaped(f"{row.load} #{row.repeat}" if repeats(summary) > 1 else row.load),
             str(row.failed),
-            escaped(row.errors),
-            row.verdict,
-            escaped("; ".join(row.remarks)),
+            escaped(say(row.errors)),
+            say(row.verdict),
+            escaped(say(joined("; ", row.remarks))),
         )
         for row in client_rows(summary, manifest)
     ]
-    yield _table(("arm", "load", "failed", "errors", "client", "remarks"), clients)
-    yield "## Provenance"
+    headings = (phrase("arm"), phrase("load"), phrase("failed"), phrase("errors"), phrase("client"), phrase("remarks"))
+    yield _table(tuple(map(say, headings)), clients)
+    for sheet in courses(summary, manifest):
+        yield from _sheet(sheet, say)
+    yield f"## {say(phrase('Provenance'))}"
     known = flat(manifest.host) | flat(dict(manifest.tools))
-    yield "\n".join(f"- {escaped(name)}: {escaped(value)}" for name, value in known.items())
-    yield _fenced("sh", "\n".join(command.line for command in commands(manifest)))
-    yield "To reproduce: save this as `study.yaml` and run `whichbits run study.yaml`."
+    yield "\n".join(f"- {escaped(name)}: {escaped(say(value))}" for name, value in known.items())
+    yield _fenced("sh", "\n".join(say(command.line) for command in commands(manifest)))
+    yield say(phrase("To reproduce: save this as `study.yaml` and run `whichbits run study.yaml`."))
     yield _fenced("yaml", study_yaml(manifest))
 
 
@@ -239,6 +268,6 @@ def _file(figure: Figure) -> str:
     return f"figures/{figure.name}.svg"
 
 
-def _picture(summary: Summary, figure: Figure) -> bytes:
+def _picture(summary: Summary, figure: Figure, say: Say) -> bytes:
     said = description(summary, figure, changes(summary, figure.measure))
-    return standalone(over_load(summary, figure, said)).encode()
+    return standalone(over_load(summary, figure, said, say)).encode()

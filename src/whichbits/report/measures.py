@@ -5,6 +5,7 @@ from typing import Literal
 
 from whichbits.analyze.load_curves import HEADLINES, METRICS
 from whichbits.analyze.summary import CellSummary, Crossover, Distribution, Metric, Summary
+from whichbits.language.phrase import phrase
 
 
 @dataclass(frozen=True)
@@ -36,33 +37,33 @@ class Measure:
         return cell.intervals.get(self.path)
 
 
-_TTFT = "Scheduled send to the first chunk with content."
-_TPOT = "(last chunk - first chunk) / (tokens - 1), one value a request."
-_ITL = "Gaps between content chunks, pooled over requests."
+_TTFT = phrase("Scheduled send to the first chunk with content.")
+_TPOT = phrase("(last chunk - first chunk) / (tokens - 1), one value a request.")
+_ITL = phrase("Gaps between content chunks, pooled over requests.")
 
 MEASURES: dict[str, Measure] = {
     measure.path: measure
     for measure in (
-        Measure("ttft_ms.p50", "Median TTFT", ("TTFT", "p50"), "ms", "lower", _TTFT),
-        Measure("ttft_ms.p99", "p99 TTFT", ("TTFT", "p99"), "ms", "lower", _TTFT),
-        Measure("tpot_ms.p50", "Median TPOT", ("TPOT", "p50"), "ms", "lower", _TPOT),
-        Measure("tpot_ms.p99", "p99 TPOT", ("TPOT", "p99"), "ms", "lower", _TPOT),
-        Measure("itl_ms.p99", "p99 ITL", ("ITL", "p99"), "ms", "lower", _ITL),
+        Measure("ttft_ms.p50", phrase("Median TTFT"), ("TTFT", "p50"), "ms", "lower", _TTFT),
+        Measure("ttft_ms.p99", phrase("p99 TTFT"), ("TTFT", "p99"), "ms", "lower", _TTFT),
+        Measure("tpot_ms.p50", phrase("Median TPOT"), ("TPOT", "p50"), "ms", "lower", _TPOT),
+        Measure("tpot_ms.p99", phrase("p99 TPOT"), ("TPOT", "p99"), "ms", "lower", _TPOT),
+        Measure("itl_ms.p99", phrase("p99 ITL"), ("ITL", "p99"), "ms", "lower", _ITL),
         Measure(
             "output_tokens_per_s",
-            "Output throughput",
-            ("out", "tok/s"),
+            phrase("Output throughput"),
+            (phrase("out"), "tok/s"),
             "tokens/s",
             "higher",
-            "Generated tokens over the whole cell's time.",
+            phrase("Generated tokens over the whole cell's time."),
         ),
         Measure(
             "mean_batch",
-            "Mean batch",
-            ("mean", "batch"),
-            "requests",
+            phrase("Mean batch"),
+            (phrase("mean"), phrase("batch")),
+            phrase("requests"),
             None,
-            "Output tokens/s x median TPOT (Little's law).",
+            phrase("Output tokens/s x median TPOT (Little's law)."),
         ),
     )
 }
@@ -71,22 +72,21 @@ MEASURES: dict[str, Measure] = {
 DRAWN: dict[str, Measure] = {
     "goodput_requests_per_s": Measure(
         "goodput_requests_per_s",
-        "Goodput",
-        ("good", "req/s"),
+        phrase("Goodput"),
+        (phrase("good"), "req/s"),
         "requests/s",
         "higher",
-        "Requests that held every bound of the SLO, over the whole cell's time.",
+        phrase("Requests that held every bound of the SLO, over the whole cell's time."),
     ),
 }
 """Measures that charts show and tables of cells do not."""
 
+BETTER = {"lower": phrase("lower is better"), "higher": phrase("higher is better")}
+
 
 def name_of(metric: Metric) -> str:
     """Return what a compared metric is called; not every one is a measure of the tables."""
-    if metric in MEASURES:
-        return MEASURES[metric].name
-    name = METRICS[metric].name
-    return name[:1].upper() + name[1:]
+    return MEASURES[metric].name if metric in MEASURES else METRICS[metric].name.titled()
 
 
 def headlines(summary: Summary) -> tuple[Crossover, ...]:

@@ -1,6 +1,6 @@
 """A fleet plan on a terminal: the answer first, 80 columns, readable without colour."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -135,14 +135,19 @@ def _compared(answer: Answer) -> list[FleetDay]:
     return [day for at, day in enumerate(chosen) if day not in chosen[:at]]
 
 
-def _fleets(days: Iterable[FleetDay]) -> Table:
-    table = _table("replicas at most", "a day", "1M tokens", "TPOT p50", "TTFT p99", "good")
+def _fleets(days: Sequence[FleetDay]) -> Table:
+    """Return a row a fleet; the interval is that of the cost of a million tokens, where any fleet has one."""
+    told = any(day.cost_low is not None or day.cost_high is not None for day in days)
+    interval = ["95 %"] if told else []
+    table = _table("replicas at most", "a day", "1M tokens", *interval, "TPOT p50", "TTFT p99", "good")
     for day in days:
+        ends = [_money(end) if end is not None else MISSING for end in (day.cost_low, day.cost_high)]
         _row(
             table,
             _replicas(day),
             _money(day.cost_per_day),
             _money(day.cost_per_million_tokens),
+            *([" to ".join(ends)] if told else []),
             number(day.tpot_ms_p50),
             number(day.ttft_ms_p99),
             f"{day.slo_share:.1%}",

@@ -7,10 +7,14 @@ from rich.table import Table
 from rich.text import Text
 
 from whichbits.analyze.summary import Summary
+from whichbits.language.language import Say
+from whichbits.language.phrase import phrase
+from whichbits.report.grid import grid
 from whichbits.report.wording import MISSING, plain
 
 MARKS = {"true": "✅", "false": "❌", "undecided": "?", None: MISSING}
-LEGEND = f"✅ true, ❌ false, ? an interval covers both, {MISSING} a value is not known"
+TITLE = phrase("Predictions")
+LEGEND = phrase("✅ true, ❌ false, ? an interval covers both, {missing} a value is not known", missing=MISSING)
 
 
 @dataclass(frozen=True)
@@ -27,21 +31,21 @@ def rows(summary: Summary) -> tuple[Row, ...]:
     return tuple(Row(MARKS[each.verdict], each.text, each.measured) for each in summary.predictions)
 
 
-def terminal(summary: Summary) -> Table:
+def terminal(summary: Summary, say: Say) -> Table:
     """Return the predictions as a table for the terminal, the numbers below each."""
-    table = Table.grid(padding=(0, 1))
+    table = grid(2, gap=1)
     for row in rows(summary):
         words = Text(plain(row.text))
-        words.append(f"\n{plain(row.measured)}", style="dim")
+        words.append(f"\n{plain(say(row.measured))}", style="dim")
         table.add_row(row.mark, words)
     return table
 
 
-def markdown(summary: Summary, escaped: Callable[[str], str]) -> Iterable[str]:
+def markdown(summary: Summary, say: Say, escaped: Callable[[str], str]) -> Iterable[str]:
     """Return the predictions as a section of Markdown; nothing if there are none."""
     if summary.predictions:
-        yield "## Predictions"
-        lines = ["| | predicted | measured |", "| --- | --- | --- |"]
-        lines += [f"| {row.mark} | {escaped(row.text)} | {escaped(row.measured)} |" for row in rows(summary)]
+        yield f"## {say(TITLE)}"
+        lines = [f"| | {say(phrase('predicted'))} | {say(phrase('measured'))} |", "| --- | --- | --- |"]
+        lines += [f"| {row.mark} | {escaped(row.text)} | {escaped(say(row.measured))} |" for row in rows(summary)]
         yield "\n".join(lines)
-        yield f"{LEGEND}."
+        yield f"{say(LEGEND)}."

@@ -7,6 +7,8 @@ from typing import Any
 import yaml
 
 from whichbits.analyze.summary import ArmSummary, CellSummary, Summary
+from whichbits.drive.reasons import known_again
+from whichbits.language.phrase import joined, phrase
 from whichbits.record.schema import ArmRecord, Cell, Fact, Manifest
 from whichbits.report.wording import MISSING, VERDICTS, failures, load_text, number
 
@@ -55,21 +57,21 @@ class Command:
 def fact_rows(arm: ArmSummary, record: ArmRecord | None) -> tuple[FactRow, ...]:
     """Return what is known of an arm: the summary's own, then each fact read, with its line."""
     own = {
-        "weight format": arm.weight_format,
-        "model": arm.model,
-        "engine": " ".join(filter(None, (arm.engine, arm.engine_version))),
-        "kernel": arm.kernel,
-        "weights (GiB)": arm.weights_gib,
-        "KV cache (tokens)": arm.kv_cache_tokens,
-        "load (s)": arm.load_seconds,
-        "engine start (s)": arm.init_seconds,
-        **arm.facts,
+        phrase("weight format"): arm.weight_format,
+        phrase("model"): arm.model,
+        phrase("engine"): " ".join(filter(None, (arm.engine, arm.engine_version))),
+        phrase("kernel"): arm.kernel,
+        phrase("weights (GiB)"): arm.weights_gib,
+        phrase("KV cache (tokens)"): arm.kv_cache_tokens,
+        phrase("load (s)"): arm.load_seconds,
+        phrase("engine start (s)"): arm.init_seconds,
+        **{name.replace("_", " "): value for name, value in arm.facts.items()},
     }
-    rows = [FactRow(name.replace("_", " "), _written(value), "summary", None) for name, value in own.items()]
+    rows = [FactRow(name, _written(value), phrase("summary"), None) for name, value in own.items()]
     if record is not None:
         rows += [_fact_row(name, fact, "") for name, fact in record.checkpoint.items()]
         for replica in record.replicas:
-            place = f" of replica {replica.replica}" if len(record.replicas) > 1 else ""
+            place = phrase(" of replica {replica}", replica=replica.replica) if len(record.replicas) > 1 else ""
             rows += [_fact_row(name, fact, place) for name, fact in replica.facts.items()]
     return tuple(rows)
 
@@ -87,7 +89,7 @@ def commands(manifest: Manifest) -> tuple[Command, ...]:
             arm=record.arm,
             replica=replica.replica,
             line=" ".join([*_assignments(replica.environment), shlex.join(replica.command)]).strip()
-            or f"attached to {replica.url}",
+            or phrase("attached to {url}", url=replica.url),
             ready=MISSING if replica.ready_seconds is None else f"{number(replica.ready_seconds)} s",
         )
         for record in manifest.arms.values()
@@ -126,7 +128,8 @@ def _client_row(cell: CellSummary, recorded: Cell | None) -> ClientRow:
         load=load_text(cell),
         repeat=cell.repeat + 1,
         failed=failures(cell),
-        errors=", ".join(f"{code} x {times}" for code, times in cell.errors.items()) or MISSING,
+        errors=joined(", ", (phrase("{code} x {times}", code=code, times=times) for code, times in cell.errors.items()))
+        or MISSING,
         verdict=VERDICTS.get(cell.client_verdict, cell.client_verdict or MISSING),
         send_lag=number(health.send_lag_p99_ms if health else None),
         loop_lag=number(health.loop_lag_p99_ms if health else None),
@@ -136,7 +139,7 @@ def _client_row(cell: CellSummary, recorded: Cell | None) -> ClientRow:
         cpu=_percent(health.cpu_share if health else None),
         fine_gaps=_percent(health.sub_millisecond_gap_share if health else None),
         cache=(recorded.cache_state if recorded else None) or MISSING,
-        remarks=(*(health.reasons if health else ()), *(recorded.notes if recorded else ())),
+        remarks=(*(map(known_again, health.reasons) if health else ()), *(recorded.notes if recorded else ())),
     )
 
 
@@ -153,13 +156,15 @@ def _written(value: object) -> str:
         case None:
             text = MISSING
         case bool():
-            text = "yes" if value else "no"
+            text = phrase("yes") if value else phrase("no")
         case float():
             text = f"{value:.4g}"
         case dict():
-            text = ", ".join(f"{name} {_written(part)}" for name, part in value.items())
+            text = joined(
+                ", ", (phrase("{name} {written}", name=name, written=_written(part)) for name, part in value.items())
+            )
         case list() | tuple():
-            text = ", ".join(_written(part) for part in value)
+            text = joined(", ", (_written(part) for part in value))
         case _:
             text = str(value)
     return text or MISSING

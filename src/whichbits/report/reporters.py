@@ -13,6 +13,8 @@ from rich.text import Text
 from whichbits.analyze.summarize import summary_json as encoded
 from whichbits.analyze.summary import Summary
 from whichbits.errors import BadInput
+from whichbits.language.language import ENGLISH, Language
+from whichbits.language.phrase import phrase
 from whichbits.record.schema import Manifest
 from whichbits.report.wording import plain
 
@@ -20,7 +22,7 @@ from whichbits.report.wording import plain
 class Reporter(Protocol):
     """Turns a summary into files; touches no disk, so that a failure leaves nothing behind."""
 
-    def __call__(self, summary: Summary, manifest: Manifest, /) -> Mapping[str, bytes]:
+    def __call__(self, summary: Summary, manifest: Manifest, spoken: Language, /) -> Mapping[str, bytes]:
         """Return the content of each file by its path relative to the run's folder, the main one first."""
         ...
 
@@ -52,13 +54,22 @@ def reporter(name: str) -> Reporter:
     return cast("Reporter", getattr(import_module(module), function))
 
 
-def summary_json(summary: Summary, manifest: Manifest) -> Mapping[str, bytes]:  # noqa: ARG001 - a Reporter
-    """Return summary.json as its types say."""
+def summary_json(
+    summary: Summary,
+    manifest: Manifest,  # noqa: ARG001 - a Reporter
+    spoken: Language = ENGLISH,  # noqa: ARG001 - a Reporter
+) -> Mapping[str, bytes]:
+    """Return summary.json as its types say, in English whatever people read: scripts do."""
     return {"summary.json": encoded(summary)}
 
 
-def write_reports(
-    summary: Summary, manifest: Manifest, folder: Path, console: Console, names: Iterable[str] = WRITTEN
+def write_reports(  # noqa: PLR0913, PLR0917 - what, where to, and in which form and language
+    summary: Summary,
+    manifest: Manifest,
+    folder: Path,
+    console: Console,
+    names: Iterable[str] = WRITTEN,
+    spoken: Language = ENGLISH,
 ) -> tuple[Path, ...]:
     """Write the named reports into ``folder``, say where they went, and return the main file of each.
 
@@ -68,13 +79,13 @@ def write_reports(
         BadInput: ``report_unknown`` for a name that is not a reporter's, ``report_unwritable`` for a folder
             that cannot be written to.
     """
-    made = [reporter(entry)(summary, manifest) for entry in names]
+    made = [reporter(entry)(summary, manifest, spoken) for entry in names]
     for files in made:
         for name, content in files.items():
             _write(folder / PurePosixPath(name), content)
     written = tuple(folder / next(iter(files)) for files in made)
     for path in written:
-        console.print(Text(f"Wrote {plain(str(path))}"), soft_wrap=True)
+        console.print(Text(spoken.say(phrase("Wrote {path}", path=plain(str(path))))), soft_wrap=True)
     return written
 
 

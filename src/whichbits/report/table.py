@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from whichbits.analyze.summary import Summary
+from whichbits.language.phrase import joined, phrase
 from whichbits.report.measures import MEASURES, Measure
 from whichbits.report.pooled import Pooled, pooled
 from whichbits.report.wording import BEST, MISSING, STATES, THIN, VERDICTS, failures, number
@@ -76,8 +77,12 @@ class Row:
         """Whether the cell ran to its end, and the client's gravest verdict, in a word."""
         unfinished = [cell.state for cell in self.pooled.cells if cell.state != "done"]
         if unfinished:
-            some = f"{len(unfinished)} of {len(self.pooled.cells)} " if len(self.pooled.cells) > 1 else ""
-            return some + STATES.get(unfinished[0], unfinished[0])
+            some = (
+                phrase("{count} of {count_2} ", count=len(unfinished), count_2=len(self.pooled.cells))
+                if len(self.pooled.cells) > 1
+                else ""
+            )
+            return joined("", (some, STATES.get(unfinished[0], unfinished[0])))
         verdicts = [cell.client_verdict for cell in self.pooled.cells]
         gravest = max(verdicts, key=lambda verdict: _GRAVITY.get(verdict or "", -1))
         return VERDICTS.get(gravest, gravest or MISSING)

@@ -3,21 +3,25 @@
 import io
 from collections.abc import Iterable, Iterator, Mapping
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, Group, JustifyMethod, RenderableType
 from rich.padding import Padding
 from rich.segment import Segment, Segments
 from rich.table import Table
 from rich.text import Text
 
 from whichbits.analyze.summary import Crossover, Summary
+from whichbits.language.language import ENGLISH, Language, Say
+from whichbits.language.phrase import joined, phrase
 from whichbits.record.schema import Manifest
 from whichbits.report import cost, predictions, regimes
 from whichbits.report.cell_table import cap_text, cell_table, legend
 from whichbits.report.cost import cost_headings, cost_rows
+from whichbits.report.grid import grid
 from whichbits.report.important import in_short, most_important
 from whichbits.report.measures import headlines, name_of
 from whichbits.report.sheets import Sheet
 from whichbits.report.sheets.cache import hit_rates
+from whichbits.report.sheets.quality import distances, sentences
 from whichbits.report.sheets.replicas import replicas
 from whichbits.report.sheets.slo import service_level, slo_words
 from whichbits.report.validity import answer_text, doubts, loads_text
@@ -38,22 +42,33 @@ _MOST_FINDINGS = 8
 _MOST_PAIRS = 6
 _FINDING_LENGTH = 142
 _SLO_SHARE = 0.99
-_IN_TABLES = ("crossover", "slo_load")
+_NOT_CROSSING = {
+    "none": phrase("without a crossing"),
+    "tie": phrase("tied"),
+    "noisy": phrase("too noisy to say"),
+}
+_SOURCES = {"measured": phrase("measured"), "imported": phrase("imported"), "predicted": phrase("predicted")}
+_IN_TABLES = ("crossover", "slo_load", "quality_price", "quality_same", "quality_reference_quantised")
 
 
-def text(summary: Summary, manifest: Manifest) -> Mapping[str, bytes]:
+def text(summary: Summary, manifest: Manifest, spoken: Language = ENGLISH) -> Mapping[str, bytes]:
     """Return ``report.txt``: the terminal report as a log shows it."""
     page = io.StringIO()
-    print_summary(summary, manifest, Console(file=page, width=80, no_color=True, force_terminal=False))
+    console = Console(file=page, width=80, no_color=True, force_terminal=False)
+    print_summary(summary, manifest, console, spoken=spoken)
     return {"report.txt": page.getvalue().encode()}
 
 
-def print_summary(summary: Summary, manifest: Manifest, console: Console, folder: str | None = None) -> None:
+def print_summary(
+    summary: Summary, manifest: Manifest, console: Console, folder: str | None = None, spoken: Language = ENGLISH
+) -> None:
     """Print the whole report; where its files lie is said by whoever wrote them.
 
     ``folder`` is the run's, as the user wrote it.
     """
-    for line in console.render_lines(Group(*_sections(summary, manifest, folder or summary.run)), pad=False):
+    for line in console.render_lines(
+        Group(*_sections(summary, manifest, folder or summary.run, spoken.say)), pad=False
+    ):
         console.print(Segments([*_trimmed(line), Segment.line()]), soft_wrap=True)
 
 
@@ -67,26 +82,31 @@ def _trimmed(line: list[Segment]) -> list[Segment]:
     return kept
 
 
-def _sections(summary: Summary, manifest: Manifest, folder: str) -> Iterator[RenderableType]:
-    yield _title(summary, manifest, folder)
+def _sections(summary: Summary, manifest: Manifest, folder: str, say: Say) -> Iterator[RenderableType]:
+    yield _title(summary, manifest, folder, say)
     if summary.answer is not None:
-        yield _section("Answer", "", *regimes.terminal(summary))
+        yield _section(say(phrase("Answer")), "", *regimes.terminal(summary, say))
+    unit = LOAD_NAMES[summary.load_unit]
     if summary.recommendation:
-        title = "Answer" if summary.answer is None else "By metric"
-        loads = f"{LOAD_NAMES[summary.load_unit]}, measured at {loads_text(summary)}"
-        yield _section(title, loads, _answer(summary))
+        title = phrase("Answer") if summary.answer is None else phrase("By metric")
+        loads = phrase("{unit}, measured at {loads}", unit=unit, loads=loads_text(summary))
+        yield _section(say(title), say(loads), _answer(summary, say))
     if summary.predictions:
-        yield _section("Predictions", "", predictions.terminal(summary))
-    yield _section(f"Cells by {LOAD_NAMES[summary.load_unit]}", cap_text(summary), cell_table(summary), legend(summary))
+        yield _section(say(predictions.TITLE), "", predictions.terminal(summary, say))
+    if summary.cells:
+        title, cap = phrase("Cells by {unit}", unit=unit), cap_text(summary)
+        yield _section(say(title), say(cap), cell_table(summary, say), legend(summary, say))
     if costs := cost_rows(summary):
-        yield _section(cost.TITLE, "", _filled(_table(*map(plain, cost_headings(summary))), costs))
-    yield _section("Arms", "", _arms(summary))
-    yield from _service_level(summary, manifest)
-    yield from _caches(summary, manifest)
+        table = _table(*(plain(say(heading)) for heading in cost_headings(summary)))
+        yield _section(say(cost.TITLE), "", _filled(table, costs, say))
+    yield _section(say(phrase("Arms")), "", _arms(summary, say))
+    yield from _quality(summary, manifest, say)
+    yield from _service_level(summary, manifest, say)
+    yield from _caches(summary, manifest, say)
     if compared := headlines(summary):
-        yield _section("Where arms trade places", "", *_crossovers(compared))
+        yield _section(say(phrase("Where arms trade places")), "", *_crossovers(compared, say))
     if summary.findings:
-        yield _section("Findings", "", *_findings(summary))
+        yield _section(say(phrase("Findings")), "", *_findings(summary, say))
 
 
 def _section(title: str, more: str, *body: RenderableType) -> RenderableType:
@@ -94,26 +114,29 @@ def _section(title: str, more: str, *body: RenderableType) -> RenderableType:
     return Group(Text(""), head, *(Padding(part, (0, 0, 0, 1)) for part in body))
 
 
-def _title(summary: Summary, manifest: Manifest, folder: str) -> Text:
-    line = Text.assemble((plain(summary.study), "bold"), "  ", (f"{summary.source}, {manifest.created}", "dim"))
+def _title(summary: Summary, manifest: Manifest, folder: str, say: Say) -> Text:
+    made = f"{say(_SOURCES[summary.source])}, {manifest.created}"
+    line = Text.assemble((plain(summary.study), "bold"), "  ", (made, "dim"))
     if summary.interrupted:
-        line.append(f"\nInterrupted: {interruption(summary)}. Go on with", style="yellow")
-        line.append(f"\n  {plain(resume_command(folder))}", style="bold")
+        stopped = phrase("Interrupted: {interruption}. Go on with", interruption=interruption(summary))
+        line.append(f"\n{say(stopped)}", style="yellow")
+        line.append(f"\n  {plain(resume_command(summary, folder))}", style="bold")
     return line
 
 
-def _answer(summary: Summary) -> Table:
-    table = Table.grid(padding=(0, 2))
+def _answer(summary: Summary, say: Say) -> Table:
+    table = grid(2, gap=2)
     for entry in summary.recommendation:
-        words = Text(plain(answer_text(entry)), style="bold")
+        words = Text(plain(say(answer_text(entry))), style="bold")
         if doubted := doubts(entry, summary, beside_text=True):
-            words.append(f"  ({'; '.join(doubted)})", style="dim not bold")
-        table.add_row(name_of(entry.metric), words)
+            words.append(f"  ({say(joined('; ', doubted))})", style="dim not bold")
+        table.add_row(say(name_of(entry.metric)), words)
     return table
 
 
-def _arms(summary: Summary) -> Table:
-    table = _table("arm", "bits", "weights", "KV tokens", "kernel", "engine")
+def _arms(summary: Summary, say: Say) -> Table:
+    headings = (phrase("arm"), phrase("bits"), phrase("weights"), phrase("KV tokens"), phrase("kernel"))
+    table = _table(*map(say, (*headings, phrase("engine"))))
     for arm in summary.arms.values():
         weights = MISSING if arm.weights_gib is None else f"{number(arm.weights_gib)} GiB"
         engine = " ".join(filter(None, (arm.engine, short_version(arm.engine_version))))
@@ -129,29 +152,43 @@ def _arms(summary: Summary) -> Table:
     return table
 
 
-def _service_level(summary: Summary, manifest: Manifest) -> Iterator[RenderableType]:
+def _quality(summary: Summary, manifest: Manifest, say: Say) -> Iterator[RenderableType]:
+    if said := list(sentences(summary)):
+        table = grid(2, gap=1)
+        for sentence in said:
+            table.add_row("-", Text(plain(say(sentence))))
+        body: list[RenderableType] = [table]
+        if sheet := distances(summary, manifest):
+            body += [Text(""), _sheet(sheet, say)]
+        yield _section(say(phrase("What the bits cost in answers")), "", *body)
+
+
+def _service_level(summary: Summary, manifest: Manifest, say: Say) -> Iterator[RenderableType]:
     sheet = service_level(summary, manifest)
     if sheet is None:
         return
-    body: list[RenderableType] = [_sheet(sheet)]
+    body: list[RenderableType] = [_sheet(sheet, say)]
     if not any(cell.slo_share is not None and cell.slo_share >= _SLO_SHARE for cell in summary.cells):
-        body.append(Text("No arm holds it at any load measured: that is exit code 5.", style="yellow"))
-    yield _section("Requests that hold the SLO", slo_words(manifest) if manifest.study.get("slo") else "", *body)
+        nobody = phrase("No arm holds it at any load measured: that is exit code 5.")
+        body.append(Text(say(nobody), style="yellow"))
+    bounds = slo_words(manifest) if manifest.study.get("slo") else ""
+    yield _section(say(phrase("Requests that hold the SLO")), say(bounds), *body)
 
 
-def _caches(summary: Summary, manifest: Manifest) -> Iterator[RenderableType]:
+def _caches(summary: Summary, manifest: Manifest, say: Say) -> Iterator[RenderableType]:
     """Show the replicas where there are several, else the prefix cache where it was of use."""
     if sheet := replicas(summary, manifest):
-        yield _section("Replicas", "prefix cache in tokens", _sheet(sheet))
+        yield _section(say(phrase("Replicas")), say(phrase("prefix cache in tokens")), _sheet(sheet, say))
     elif any(cell.prefix_hit_rate for cell in summary.cells) and (sheet := hit_rates(summary, manifest)):
-        yield _section("Prefix cache", "", _sheet(sheet))
+        yield _section(say(phrase("Prefix cache")), "", _sheet(sheet, say))
 
 
-def _sheet(sheet: Sheet) -> Table:
+def _sheet(sheet: Sheet, say: Say) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     for place, heading in enumerate(sheet.headings):
         is_load = 0 < place < sheet.words
-        table.add_column(heading, justify="left" if place < sheet.words else "right", overflow="fold", no_wrap=is_load)
+        side: JustifyMethod = "left" if place < sheet.words else "right"
+        table.add_column(say(heading), justify=side, overflow="fold", no_wrap=is_load)
     before: tuple[str, ...] = ()
     for row in sheet.rows:
         # What a row has in common with the one above is not said again.
@@ -159,33 +196,39 @@ def _sheet(sheet: Sheet) -> Table:
             "" if place < sheet.words - 1 and row[: place + 1] == before[: place + 1] else cell
             for place, cell in enumerate(row)
         ]
-        table.add_row(*(Text(plain(cell)) for cell in said))
+        table.add_row(*(Text(plain(say(cell))) for cell in said))
         before = row
     return table
 
 
-def _crossovers(crossovers: tuple[Crossover, ...]) -> Iterator[RenderableType]:
+def _crossovers(crossovers: tuple[Crossover, ...], say: Say) -> Iterator[RenderableType]:
     """Show every pair where they are few, else those that cross."""
     shown = crossovers
     if len(crossovers) > _MOST_PAIRS:
         shown = tuple(crossover for crossover in crossovers if crossover.verdict == "crosses")
     if shown:
-        yield _pairs(shown)
+        yield _pairs(shown, say)
     if len(shown) < len(crossovers):
         verdicts = [crossover.verdict for crossover in crossovers]
-        kinds = (("none", "without a crossing"), ("tie", "tied"), ("noisy", "too noisy to say"))
-        others = [f"{verdicts.count(verdict)} {words}" for verdict, words in kinds if verdict in verdicts]
-        yield Text(f"Of {len(crossovers)} comparisons {', '.join(others)}: see report.html.", style="dim")
+        others = [
+            phrase("{count} {words}", count=verdicts.count(verdict), words=words)
+            for verdict, words in _NOT_CROSSING.items()
+            if verdict in verdicts
+        ]
+        total, rest = len(crossovers), joined(", ", others)
+        yield Text(say(phrase("Of {count} comparisons {others}: see report.html.", count=total, others=rest)), "dim")
 
 
-def _pairs(crossovers: Iterable[Crossover]) -> Table:
-    table = _table("metric", "arms", "cross at load (interval)", "leader, low to high")
+def _pairs(crossovers: Iterable[Crossover], say: Say) -> Table:
+    headings = (phrase("cross at load (interval)"), phrase("leader, low to high"))
+    table = _table(*map(say, (phrase("metric"), phrase("arms"), *headings)))
     metric = None
     for crossover in crossovers:
         name = "" if crossover.metric == metric else name_of(crossover.metric)
         metric = crossover.metric
-        words = (" / ".join(crossover.arms), "\n".join(verdict_texts(crossover)), leader_text(crossover))
-        table.add_row(name, *(Text(plain(part)) for part in words))
+        verdicts = "\n".join(map(say, verdict_texts(crossover)))
+        words = (" / ".join(crossover.arms), verdicts, say(leader_text(crossover)))
+        table.add_row(say(name), *(Text(plain(part)) for part in words))
     return table
 
 
@@ -196,21 +239,22 @@ def _table(*headings: str) -> Table:
     return table
 
 
-def _filled(table: Table, rows: Iterable[tuple[str, ...]]) -> Table:
+def _filled(table: Table, rows: Iterable[tuple[str, ...]], say: Say) -> Table:
     for row in rows:
-        table.add_row(*(Text(plain(part)) for part in row))
+        table.add_row(*(Text(plain(say(part))) for part in row))
     return table
 
 
-def _findings(summary: Summary) -> Iterator[RenderableType]:
+def _findings(summary: Summary, say: Say) -> Iterator[RenderableType]:
     """Show the few most important, each once; those that a table above tells are left to the reports."""
     told = [finding for finding in summary.findings if finding.code not in _IN_TABLES]
     shown = most_important(told, _MOST_FINDINGS)
-    table = Table.grid(padding=(0, 1))
+    table = grid(2, gap=1)
     for finding, alike in shown:
-        words = Text(plain(in_short(finding.text, _FINDING_LENGTH - len(finding.code))))
-        words.append(f"  [{plain(finding.code)}{f', {alike} more' if alike else ''}]", style="dim")
+        words = Text(plain(in_short(say(finding.text), _FINDING_LENGTH - len(finding.code))))
+        more = say(phrase(", {alike} more", alike=alike)) if alike else ""
+        words.append(f"  [{plain(finding.code)}{more}]", style="dim")
         table.add_row("-", words)
     yield table
-    if more := len(summary.findings) - len(shown):
-        yield Text(f"{more} more in report.html, all with their evidence.", style="dim")
+    if left := len(summary.findings) - len(shown):
+        yield Text(say(phrase("{left} more in report.html, all with their evidence.", left=left)), style="dim")

@@ -1,32 +1,33 @@
 """How far an answer can be trusted: pairs that are too noisy, percentiles of few samples, a single repeat."""
 
 import math
-import re
 
 from whichbits.analyze.summary import Recommendation, Summary
+from whichbits.language.phrase import Phrase, phrase
 from whichbits.report.measures import DRAWN, MEASURES
-from whichbits.report.wording import claim, load_of, short_load
-
-_SCOPE = re.compile(r" \(measured (?:at )?[\d.]+(?: to [\d.]+)?(?: (?:concurrent requests|requests/s))?\)$")
-_UNIT = re.compile(r" (?:concurrent requests|requests/s)\b")
+from whichbits.report.wording import load_of, short_load
 
 
 def answer_text(entry: Recommendation) -> str:
-    """Return the answer without what stands once above all of them: the unit, and the loads that were measured."""
-    return _UNIT.sub("", _SCOPE.sub("", claim(entry)))
+    """Return the answer without what stands once above or beside it: metric, unit, and the loads that were measured."""
+    return entry.text.without("title", "scope", "unit") if isinstance(entry.text, Phrase) else entry.text
 
 
 def doubts(entry: Recommendation, summary: Summary, *, beside_text: bool) -> tuple[str, ...]:
     """Return what makes an answer less than sure, in a few words each; ``beside_text`` leaves out what it says."""
     judged = [crossover.verdict for crossover in summary.crossovers if crossover.metric == entry.metric]
     noisy = judged.count("noisy")
-    pairs = f"{noisy} of {len(judged)} pairs too noisy" if len(judged) > 1 else "too noisy"
+    pairs = (
+        phrase("{noisy} of {count} pairs too noisy", noisy=noisy, count=len(judged))
+        if len(judged) > 1
+        else phrase("too noisy")
+    )
     alone = any(crossover.spread_assumed for crossover in summary.crossovers if crossover.metric == entry.metric)
     said = beside_text and "not told apart" in entry.text
     return (
         *([pairs] if noisy and not said else []),
-        *(["few samples"] if _is_thin(entry, summary) else []),
-        *(["one repeat"] if alone else []),
+        *([phrase("few samples")] if _is_thin(entry, summary) else []),
+        *([phrase("one repeat")] if alone else []),
     )
 
 
@@ -41,7 +42,11 @@ def loads_text(summary: Summary) -> str:
     loads = measured_loads(summary)
     if not loads:
         return ""
-    return short_load(loads[0]) if len(loads) == 1 else f"{short_load(loads[0])} to {short_load(loads[-1])}"
+    return (
+        short_load(loads[0])
+        if len(loads) == 1
+        else phrase("{loads} to {loads_2}", loads=short_load(loads[0]), loads_2=short_load(loads[-1]))
+    )
 
 
 def _is_thin(entry: Recommendation, summary: Summary) -> bool:

@@ -4,39 +4,44 @@ import shlex
 import unicodedata
 from collections import Counter
 
-from whichbits.analyze.summary import CellSummary, Crossing, Crossover, Finding, Recommendation, Summary
+from whichbits.analyze.summary import CellSummary, Crossing, Crossover, Finding, Summary
+from whichbits.language.phrase import joined, phrase
 from whichbits.record.schema import Cell
 from whichbits.study.model import load_name
 
 MISSING = "–"  # noqa: RUF001 - an en dash is what a table shows for a value that is not known
 THIN = "~"
 BEST = "*"
-THIN_LEGEND = f"{THIN} fewer than 10 samples lie beyond this percentile"
-BEST_LEGEND = f"{BEST} best of the load"
+THIN_LEGEND = phrase("{thin} fewer than 10 samples lie beyond this percentile", thin=THIN)
+BEST_LEGEND = phrase("{best} best of the load", best=BEST)
 
 VERDICTS = {
-    "client_ok": "ok",
-    "client_suspect": "suspect",
-    "client_limited": "LIMITED",
+    "client_ok": phrase("ok"),
+    "client_suspect": phrase("suspect"),
+    "client_limited": phrase("LIMITED"),
     None: MISSING,
 }
 
-STATES = {"interrupted": "cut short", "planned": "not run", "skipped": "skipped"}
+STATES = {"interrupted": phrase("cut short"), "planned": phrase("not run"), "skipped": phrase("skipped")}
 
 CROSSOVER_VERDICTS = {
-    "crosses": "cross",
-    "none": "no crossing",
-    "tie": "tie",
-    "noisy": "too noisy",
+    "crosses": phrase("cross"),
+    "none": phrase("no crossing"),
+    "tie": phrase("tie"),
+    "noisy": phrase("too noisy"),
 }
 
-LOAD_NAMES = {"concurrency": "concurrent requests", "request_rate": "requests per second"}
+LOAD_NAMES = {"concurrency": phrase("concurrent requests"), "request_rate": phrase("requests per second")}
 
+SOURCES = {"measured": phrase("Measured"), "imported": phrase("Imported"), "predicted": phrase("Predicted")}
 
 FINDING_KINDS = {
-    "observed": ("Observed", "What the numbers show."),
-    "interpretation": ("Interpretation", "What would explain it; the evidence fits, but does not prove."),
-    "unresolved": ("Unresolved", "What this run cannot say."),
+    "observed": (phrase("Observed"), phrase("What the numbers show.")),
+    "interpretation": (
+        phrase("Interpretation"),
+        phrase("What would explain it; the evidence fits, but does not prove."),
+    ),
+    "unresolved": (phrase("Unresolved"), phrase("What this run cannot say.")),
 }
 
 
@@ -96,7 +101,12 @@ def crossing_text(crossing: Crossing) -> str:
     """Return a crossing with its interval: ``5.02 (4.4 to 6.1)``."""
     if crossing.low is None or crossing.high is None:
         return short_load(crossing.load)
-    return f"{short_load(crossing.load)} ({short_load(crossing.low)} to {short_load(crossing.high)})"
+    return phrase(
+        "{load} ({low} to {high})",
+        load=short_load(crossing.load),
+        low=short_load(crossing.low),
+        high=short_load(crossing.high),
+    )
 
 
 def verdict_texts(crossover: Crossover) -> tuple[str, ...]:
@@ -104,8 +114,10 @@ def verdict_texts(crossover: Crossover) -> tuple[str, ...]:
     if crossover.verdict == "crosses":
         return tuple(crossing_text(crossing) for crossing in crossover.crossings)
     more = crossover.repeats_needed
-    wanted = f" ({more} more repeats)" if more and more > 1 else " (1 more repeat)" if more else ""
-    return (CROSSOVER_VERDICTS[crossover.verdict] + wanted,)
+    wanted = (
+        phrase(" ({more} more repeats)", more=more) if more and more > 1 else phrase(" (1 more repeat)") if more else ""
+    )
+    return (joined("", (CROSSOVER_VERDICTS[crossover.verdict], wanted)),)
 
 
 def leader_text(crossover: Crossover) -> str:
@@ -113,32 +125,38 @@ def leader_text(crossover: Crossover) -> str:
 
     ``?`` stands where noise hides who leads.
     """
-    nobody = "?" if crossover.verdict == "noisy" else "tie"
+    nobody = "?" if crossover.verdict == "noisy" else phrase("tie")
     low, high = crossover.leader_low_load or nobody, crossover.leader_high_load or nobody
-    return low if low == high and len(crossover.crossings) < 2 else f"{low} → {high}"
-
-
-def claim(recommendation: Recommendation) -> str:
-    """Return the answer for one metric in words, without the metric's name, which stands beside it."""
-    name, separator, words = recommendation.text.partition(": ")
-    return words if separator else name
+    return low if low == high and len(crossover.crossings) < 2 else phrase("{low} → {high}", low=low, high=high)
 
 
 def interruption(summary: Summary) -> str:
-    """Return how far an interrupted run came."""
+    """Return how far an interrupted run came; one without cells asked for quality only."""
+    if not summary.cells:
+        return phrase("not every arm was asked")
     states = Counter(cell.state for cell in summary.cells)
-    parts = [f"{states[state]} {words}" for state, words in STATES.items() if states[state]]
-    return f"{states['done']} of {len(summary.cells)} cells finished{''.join(f', {part}' for part in parts)}"
+    parts = [
+        phrase("{count} {words}", count=states[state], words=words) for state, words in STATES.items() if states[state]
+    ]
+    return phrase(
+        "{done} of {count} cells finished{others}",
+        done=states["done"],
+        count=len(summary.cells),
+        others=joined("", [joined("", (", ", part)) for part in parts]),
+    )
 
 
-def resume_command(folder: str) -> str:
-    """Return the command that goes on with an interrupted run."""
-    return f"whichbits run --resume {shlex.quote(folder)}"
+def resume_command(summary: Summary, folder: str | None = None) -> str:
+    """Return the command that goes on with an interrupted run; ``folder`` is the run's, as the user wrote it."""
+    verb = "run --resume" if summary.cells else "quality"
+    return f"whichbits {verb} {shlex.quote(folder or summary.run)}"
 
 
 def grounds(finding: Finding) -> tuple[str, ...]:
     """Return a finding's evidence, and last the measurement that would settle it."""
-    settled = () if finding.settled_by is None else (f"Would settle it: {finding.settled_by}",)
+    settled = (
+        () if finding.settled_by is None else (phrase("Would settle it: {settled_by}", settled_by=finding.settled_by),)
+    )
     return (*finding.evidence, *settled)
 
 

@@ -2,12 +2,17 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, PositiveInt
+from pydantic import Field, StringConstraints
 
 from whichbits.study.search import EITHER, Value, Word
 from whichbits.study.strict import Strict
 
-Workers = Annotated[Annotated[PositiveInt, Value] | Annotated[Literal["auto"], Word], EITHER]
+MOST_WORKERS = 1024
+"""More processes than any one machine has cores for: a slip of the finger, not a wish."""
+
+Workers = Annotated[Annotated[int, Field(ge=1, le=MOST_WORKERS), Value] | Annotated[Literal["auto"], Word], EITHER]
+
+RayAddress = Annotated[str, StringConstraints(pattern=r"^(auto|[^\s:/]+:[0-9]+)$")]
 
 
 class ClientPlan(Strict):
@@ -17,4 +22,9 @@ class ClientPlan(Strict):
         default="auto",
         description="Processes that send, each a share; `auto`: one for every 512 streams or 500 requests/s, and no "
         "more than there are cores to spare.",
+    )
+    ray: RayAddress | None = Field(
+        default=None,
+        description="Spread the workers over the machines of a Ray cluster: `auto` for the one of this machine, or its "
+        "head as `host:port`. Needs the extra `ray`.",
     )

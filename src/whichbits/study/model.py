@@ -18,6 +18,7 @@ from whichbits.study.arrivals import Arrivals, PoissonArrivals
 from whichbits.study.client import ClientPlan
 from whichbits.study.fleet import FleetPlan
 from whichbits.study.prediction import Names, parse_prediction
+from whichbits.study.quality import SIXTEEN_BITS, Quality
 from whichbits.study.request import RequestForm
 from whichbits.study.search import EITHER, AutoLoads, SearchMetric, Seconds, Value, Word
 from whichbits.study.strict import Strict
@@ -182,6 +183,9 @@ class Study(Strict):
     profile: ProfileWindow | None = Field(
         default=None, description="Where kernels spend their time, by the profiler of engines that have one."
     )
+    quality: Quality | None = Field(
+        default=None, description="What the bits cost in answers: each arm against a reference, after its cells."
+    )
     slo: Slo | None = Field(default=None, description="What a good request is; without it, no goodput.")
     predictions: tuple[Annotated[str, AfterValidator(_is_a_prediction)], ...] = Field(
         default=(),
@@ -225,6 +229,26 @@ class Study(Strict):
     @classmethod
     def _true_is_the_default_profile(cls, value: Any) -> Any:
         return {True: {}, False: None}[value] if isinstance(value, bool) else value
+
+    @field_validator("quality", mode="before")
+    @classmethod
+    def _true_is_the_default_quality(cls, value: Any) -> Any:
+        return {True: {}, False: None}[value] if isinstance(value, bool) else value
+
+    @model_validator(mode="after")
+    def _quality_has_a_reference(self) -> Self:
+        if self.quality is None or self.quality_reference in self.arms:
+            return self
+        named = self.quality.reference
+        message = f"quality: there is no arm {named}" if named else "quality: no arm has 16 bits; name a reference"
+        raise ValueError(message)
+
+    @property
+    def quality_reference(self) -> str | None:
+        """The arm that answers are held against; None if none is named and no arm has 16 bits."""
+        named = None if self.quality is None else self.quality.reference
+        wide = (name for name, arm in self.arms.items() if arm.weight_format in SIXTEEN_BITS)
+        return named or next(wide, None)
 
     @model_validator(mode="after")
     def _profiled_loads_are_measured(self) -> Self:

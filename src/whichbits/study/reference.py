@@ -41,6 +41,7 @@ _HEADINGS = {
     "RequestForm": "request",
     "WarmUp": "warm_up",
     "ProfileWindow": "profile",
+    "Quality": "quality",
     "ClientPlan": "client",
     "Slo": "slo",
     "Limits": "limits",

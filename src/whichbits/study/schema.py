@@ -24,7 +24,8 @@ def study_schema() -> dict[str, Any]:
     }
     profiled = schema["$defs"]["ProfileWindow"]["properties"]["loads"]["anyOf"]
     next(option for option in profiled if option["type"] == "array")["items"] = load
-    schema["properties"]["profile"]["anyOf"].insert(0, {"type": "boolean"})
+    for name in ("profile", "quality"):
+        schema["properties"][name]["anyOf"].insert(0, {"type": "boolean"})
     _accept_shorter_forms(schema)
     _accept_a_word_for_arrivals(schema["properties"])
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"

@@ -46,12 +46,13 @@ def misfit(traffic: AnyTraffic, arrivals: AnyArrivals, request: RequestForm, *, 
         return "sharegpt traffic is words: set request: {prompt: text}"
     if isinstance(traffic, RunTraffic) and searches:
         return "traffic of a run is replayed at the run's own loads: name them, and the repeats"
-    if isinstance(arrivals, TraceArrivals) and arrivals.speed is not None and _has_turns(traffic):
+    if isinstance(arrivals, TraceArrivals) and arrivals.speed is not None and has_turns(traffic):
         return "a trace's own times say nothing of a session's later turns: leave speed out"
     if isinstance(arrivals, TraceArrivals) and arrivals.path is None and not isinstance(traffic, TraceTraffic):
         return "arrivals of kind trace need a path, unless the traffic is a trace itself"
     return None
 
 
-def _has_turns(traffic: AnyTraffic) -> bool:
+def has_turns(traffic: AnyTraffic) -> bool:
+    """Say whether requests follow others as the turns of a session."""
     return isinstance(traffic, SessionsTraffic) or (isinstance(traffic, ShareGptTraffic) and traffic.turns == "all")

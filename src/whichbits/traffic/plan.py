@@ -49,12 +49,19 @@ def plan_cell(study: Study, load: Load, repeat: int) -> list[PlannedRequest]:
     return _timed(requests, study, load)
 
 
-def plan_warm_up(study: Study, round_number: int) -> list[PlannedRequest]:
-    """Return a round of warm-up: the study's own traffic at a middle load, with ids that no cell uses."""
+_ROUNDS = 100_000
+"""More rounds than any warm-up has."""
+
+
+def plan_warm_up(study: Study, round_number: int, visit: int = 0) -> list[PlannedRequest]:
+    """Return a round of warm-up: the study's own traffic at a middle load, with ids that no cell uses.
+
+    ``visit`` tells warm-ups of one server apart: a later one must not find an earlier one's prompts in a cache.
+    """
     load = Load(concurrency=study.warm_up.at_least_requests)
     size = CellSize(requests=study.warm_up.at_least_requests)
     rehearsal = study.model_copy(update={"cell": size, "cache": "salt"})
-    planned = plan_cell(rehearsal, load, -1 - round_number)
+    planned = plan_cell(rehearsal, load, -1 - round_number - _ROUNDS * visit)
     # Turns of a session are sent at once, too: nobody waits for people to think before anything is measured.
     return [replace(request, follows=None, think_ns=0) for request in planned]
 

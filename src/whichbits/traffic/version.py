@@ -3,6 +3,7 @@
 from functools import lru_cache
 from hashlib import file_digest
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import NamedTuple
 
 from whichbits.errors import BadInput
@@ -27,6 +28,9 @@ def version_of(path: str | Path) -> FileVersion:
         state = file.stat()
     except (OSError, ValueError) as error:
         raise unreadable(file, error) from None
+    if not S_ISREG(state.st_mode):
+        # A pipe or a device may never end, and is not read twice.
+        raise unreadable(file, OSError(0, "Is a directory" if S_ISDIR(state.st_mode) else "it is no regular file"))
     return FileVersion(file, state.st_size, state.st_mtime_ns)
 
 

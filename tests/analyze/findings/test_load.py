@@ -4,7 +4,9 @@ from dataclasses import replace
 
 from tests.analyze.make_observed import arm, cell, found, level, observed, room, split
 from whichbits.analyze.findings.load import batch_cap, kv_starved, larger_cache_unused, rate_not_reached, saturated
-from whichbits.analyze.summary import ArmSummary
+from whichbits.analyze.sending import ArrivalRates
+from whichbits.analyze.steady import SteadyState
+from whichbits.analyze.summary import ArmSummary, CellSummary
 
 
 def test_a_queue_that_outweighs_prefill_is_saturation() -> None:
@@ -34,6 +36,38 @@ def test_a_rate_that_is_not_served_is_named() -> None:
     assert not found(
         rate_not_reached, observed([arm()], [served, cell(request_rate=10.0, requests_per_s=None), cell()])
     )
+
+
+def test_a_rate_is_held_against_what_was_due_within_the_steady_window() -> None:
+    """Of a short cell much is drain: 7 of 10 requests/s in all, and yet every request was served in time."""
+    served = ArrivalRates(10.0, 9.0, 9.0, 9.1, 9.1, 9.0)
+    behind = replace(served, steady_sent=7.0, steady_served=6.9)
+    few_were_due = replace(served, steady_planned=7.5, steady_served=7.0)
+
+    def of(rates: ArrivalRates) -> CellSummary:
+        return cell(load=32, request_rate=10.0, requests_per_s=7.0, arrival_rates=rates)
+
+    assert not found(rate_not_reached, observed([arm()], [of(served)]))
+    assert not found(rate_not_reached, observed([arm()], [of(few_were_due)]))
+    (finding,) = found(rate_not_reached, observed([arm()], [of(behind)]))
+    assert finding.evidence[1].endswith("6.90 of 10 requests/s (within the steady window 7.00 sent, 9.10 planned)")
+
+
+def test_a_ramp_need_not_reach_the_load_s_rate_on_average() -> None:
+    half = ArrivalRates(10.0, 5.0, 5.0, None, None, None)
+
+    def of(served: float) -> CellSummary:
+        return cell(request_rate=10.0, requests_per_s=served, arrival_rates=half)
+
+    assert not found(rate_not_reached, observed([arm()], [of(4.5)]))
+    (finding,) = found(rate_not_reached, observed([arm()], [of(3.5)]))
+    assert finding.evidence[1].endswith("3.50 of 10 requests/s, 5.00 planned")
+
+
+def test_a_queue_that_grows_is_a_rate_that_is_not_served() -> None:
+    growing = SteadyState(None, None, None, None, None, None, None, "in_flight_grows")
+
+    assert found(rate_not_reached, observed([arm()], [cell(request_rate=10.0, requests_per_s=9.0, steady=growing)]))
 
 
 def test_a_full_cache_is_seen_by_preemptions_or_by_use_with_a_queue() -> None:

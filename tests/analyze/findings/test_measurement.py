@@ -1,5 +1,7 @@
 """What the way of measuring does to throughput, mean batch, TPOT and peaks."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.analyze.make_observed import arm, cell, found, level, observed
@@ -9,8 +11,12 @@ from whichbits.analyze.findings.measurement import (
     median_based_batch,
     peak_above_cap,
     short_outputs,
+    throughput_drifts,
+    warm_up_gave_up,
 )
-from whichbits.analyze.summary import CellSummary, Distribution
+from whichbits.analyze.sending import Drain
+from whichbits.analyze.steady import SteadyState
+from whichbits.analyze.summary import CellSummary, Distribution, WarmUp
 
 
 def test_two_waves_are_a_drain() -> None:
@@ -89,3 +95,32 @@ def test_answers_that_end_as_they_like() -> None:
     assert found(lengths_not_forced, observed([arm(), arm("fp16", "fp16")], study=free))
     assert not found(lengths_not_forced, observed([arm(), arm("fp16", "fp16")], study=forced))
     assert not found(lengths_not_forced, observed([arm(), arm("fp16", "fp16")]))
+
+
+def test_a_drain_is_told_in_seconds_where_it_is_known() -> None:
+    two = cell(load=100, requests=200, steady_output_tokens_per_s=None, drain=Drain(12.5, 0.4))
+
+    (finding,) = found(drain_dominated, observed([arm()], [two]))
+
+    assert finding.evidence[1].endswith("drain 12.5 s, 40% of the cell")
+
+
+def test_throughput_that_never_settles_is_named_with_its_change() -> None:
+    drifting = SteadyState(None, None, None, None, None, None, -0.31, "throughput_drifts")
+    short = SteadyState(None, None, None, None, None, None, None, "too_short")
+
+    (finding,) = found(throughput_drifts, observed([arm()], [cell(steady=drifting), cell(load=1)]))
+
+    assert "w4a16 at c8" in finding.text
+    assert finding.evidence[1].endswith("tokens/s change by -31%")
+    assert not found(throughput_drifts, observed([arm()], [cell(steady=short), cell(steady=None)]))
+
+
+def test_an_arm_that_did_not_warm_is_named_with_its_rounds() -> None:
+    gave_up, settled, untold = (WarmUp((40.0, 20.0), stable, 2.5) for stable in (False, True, None))
+
+    (finding,) = found(warm_up_gave_up, observed([replace(arm(), warm_up=gave_up)]))
+
+    assert finding.evidence == ("w4a16: medians of 2 rounds 40.0, 20.0 ms, in 2.50 s",)
+    for warm_up in (settled, untold, None):
+        assert not found(warm_up_gave_up, observed([replace(arm(), warm_up=warm_up)]))

@@ -244,7 +244,8 @@ async def test_a_killed_worker_is_one_error_and_loses_only_its_own(tmp_path: Pat
                     records=lambda number: tmp_path / f"{number}.arrows",
                 )
             )
-            await eventually(lambda: fake.in_flight == 2)
+            # Both workers wait for an answer that does not come: all that was answered is over.
+            await eventually(lambda: {1004, 1005} <= {request.body["prompt"][0] for request in fake.received})
             killed = crew.hired[1].pid
             assert killed is not None
             os.kill(killed, signal.SIGKILL)
@@ -260,6 +261,45 @@ async def test_a_killed_worker_is_one_error_and_loses_only_its_own(tmp_path: Pat
     assert {index: code for index, code in left.items() if index % 2 == 0} == {0: None, 2: None, 4: "cancelled"}
     assert capture.tally.requests == len(left)
     assert again.tally.requests == 4
+
+
+async def test_a_worker_that_hangs_does_not_keep_the_user_who_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whichbits.drive.crew.leading.END_SECONDS", 0.3)
+    monkeypatch.setattr("whichbits.drive.crew.hire._LEAVE_SECONDS", 0.1)
+    stop = asyncio.Event()
+    with Crew(2) as crew:
+        async with serving(silence) as fake:
+            driving = asyncio.ensure_future(
+                capture_cell([fake.target], plan(2), Load(concurrency=2), LIMITS, 0, stop=stop, crew=crew)
+            )
+            await eventually(lambda: len(fake.received) == 2)
+            hung = crew.hired[1].pid
+            assert hung is not None
+            os.kill(hung, signal.SIGSTOP)
+            stop.set()
+            capture = await asyncio.wait_for(driving, 20)
+
+    assert capture.failure is not None
+    assert "worker 1 did not end within" in capture.failure.what
+    assert not psutil.pid_exists(hung)
+
+
+async def test_a_worker_that_hangs_is_lost_when_it_has_been_silent_long_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whichbits.drive.crew.leading.SILENT_SECONDS", 1.0)
+    monkeypatch.setattr("whichbits.drive.crew.hire._LEAVE_SECONDS", 0.1)
+    with Crew(2) as crew:
+        async with serving(silence) as fake:
+            driving = asyncio.ensure_future(
+                capture_cell([fake.target], plan(2), Load(concurrency=2), LIMITS, 0, crew=crew)
+            )
+            await eventually(lambda: len(fake.received) == 2)
+            hung = crew.hired[1].pid
+            assert hung is not None
+            os.kill(hung, signal.SIGSTOP)
+            capture = await asyncio.wait_for(driving, 20)
+
+    assert capture.failure is not None
+    assert "worker 1 has said nothing for 1 s" in capture.failure.what
 
 
 async def test_a_worker_without_memory_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:

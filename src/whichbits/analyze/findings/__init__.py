@@ -16,6 +16,8 @@ from whichbits.analyze.findings.measurement import (
     median_based_batch,
     peak_above_cap,
     short_outputs,
+    throughput_drifts,
+    warm_up_gave_up,
 )
 from whichbits.analyze.findings.mocks import mocked
 from whichbits.analyze.findings.observed import Check, Observed
@@ -27,6 +29,14 @@ from whichbits.analyze.findings.phases import (
     ttft_mixes_hits,
     ttft_of_hits,
     two_kinds_of_steps,
+)
+from whichbits.analyze.findings.quality import (
+    answers_broken,
+    answers_differ,
+    answers_drift,
+    answers_same,
+    quality_not_told,
+    reference_quantised,
 )
 from whichbits.analyze.findings.room import prefix_working_set, worst_case_concurrency
 from whichbits.analyze.findings.search import bought, drifted
@@ -63,6 +73,7 @@ CHECKS: tuple[Check, ...] = (
     not_cold,
     unexpected_hits,
     client_limits,
+    warm_up_gave_up,
     busy_machine,
     throttled_gpus,
     lengths_not_forced,
@@ -70,6 +81,7 @@ CHECKS: tuple[Check, ...] = (
     load_not_reached,
     bursts,
     # Is an arm what people take it for?
+    answers_broken,
     claims_not_proven,
     idle_activation_quantization,
     legacy_kernel,
@@ -86,6 +98,11 @@ CHECKS: tuple[Check, ...] = (
     service_levels,
     bought,
     kernel_times,
+    answers_differ,
+    answers_same,
+    answers_drift,
+    reference_quantised,
+    quality_not_told,
     # Why: what sets the pace first, then what a step is made of.
     outside_engine,
     rate_not_reached,
@@ -109,6 +126,7 @@ CHECKS: tuple[Check, ...] = (
     # How far single numbers carry.
     throughput_against_latency,
     drain_dominated,
+    throughput_drifts,
     median_based_batch,
     peak_above_cap,
     thin_tails,

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from whichbits.analyze.findings.observed import Observed
 from whichbits.analyze.summary import Finding
+from whichbits.language.phrase import phrase
 
 
 def idle_activation_quantization(observed: Observed) -> Iterator[Finding]:
@@ -13,9 +14,11 @@ def idle_activation_quantization(observed: Observed) -> Iterator[Finding]:
         facts = [replica.facts.get("activation_quantization_effective") for replica in arm.replicas]
         idle = [fact for fact in facts if fact is not None and fact.value is False]
         if idle:
-            text = (
-                f"{arm.arm} claims {arm.weight_format}, but this machine does not quantise activations at run "
-                f"time: only the width of its weights was measured, not that of its arithmetic."
+            text = phrase(
+                "{arm} claims {weight_format}, but this machine does not quantise activations at run time: only "
+                "the width of its weights was measured, not that of its arithmetic.",
+                arm=arm.arm,
+                weight_format=arm.weight_format,
             )
             lines = tuple(fact.line or fact.source for fact in idle)
             yield Finding("observed", "activation_quantization_ineffective", text, lines)

@@ -3,17 +3,30 @@
 from collections.abc import Iterator
 
 from whichbits.analyze.books import Difference
+from whichbits.analyze.explanations import Total
 from whichbits.analyze.findings.observed import Observed, evidence, place
 from whichbits.analyze.summary import CellSummary, Finding
+from whichbits.language.phrase import joined, phrase
+
+_TOTALS: dict[Total, str] = {
+    "requests_finished": phrase("requests finished"),
+    "prompt_tokens": phrase("prompt tokens"),
+    "generation_tokens": phrase("generation tokens"),
+    "prefix_queries": phrase("prefix queries"),
+}
 
 
 def unbalanced_books(observed: Observed) -> Iterator[Finding]:
     """Name each total on which client and engine differ for no reason that can be told."""
     for cell, wrong in _differences(observed):
         if wrong.explanation is None:
-            text = (
-                f"{place(cell)}: the client counts {wrong.client} {wrong.total.replace('_', ' ')}, "
-                f"{_by(wrong)} {wrong.engine}."
+            text = phrase(
+                "{place}: the client counts {client} {total}, {by} {engine}.",
+                place=place(cell),
+                client=wrong.client,
+                total=_TOTALS[wrong.total],
+                by=_by(wrong),
+                engine=wrong.engine,
             )
             yield Finding("observed", "books_disagree", text, evidence([cell]))
 
@@ -25,7 +38,7 @@ def other_traffic(observed: Observed) -> Iterator[Finding]:
         if wrong.explanation == "other_client":
             seen.setdefault(cell.cell, (cell, wrong))
     for cell, wrong in seen.values():
-        text = f"{place(cell)}: {_by(wrong)} answered {wrong.text}."
+        text = phrase("{place}: {by} answered {text}.", place=place(cell), by=_by(wrong), text=wrong.text)
         yield Finding("observed", "other_traffic", text, evidence([cell]))
 
 
@@ -34,11 +47,22 @@ def explained_books(observed: Observed) -> Iterator[Finding]:
     reasons: dict[str, dict[int, CellSummary]] = {}
     for cell, wrong in _differences(observed):
         if wrong.explanation not in (None, "other_client"):
-            reasons.setdefault(f"{wrong.text}, by {_by(wrong)}", {})[cell.cell] = cell
+            reasons.setdefault(phrase("{text}, by {by}", text=wrong.text, by=_by(wrong)), {})[cell.cell] = cell
     if reasons:
         cells = {number: cell for of_reason in reasons.values() for number, cell in of_reason.items()}
-        each = "; ".join(f"{evidence(list(where.values()))[0]}: {reason}" for reason, where in reasons.items())
-        text = f"Client and engines differ, for known reasons, in {len(cells)} of {len(observed.cells)} cells: {each}."
+        each = joined(
+            "; ",
+            (
+                phrase("{evidence}: {reason}", evidence=evidence(list(where.values()))[0], reason=reason)
+                for reason, where in reasons.items()
+            ),
+        )
+        text = phrase(
+            "Client and engines differ, for known reasons, in {count} of {count_2} cells: {each}.",
+            count=len(cells),
+            count_2=len(observed.cells),
+            each=each,
+        )
         yield Finding("observed", "books_explained", text, evidence(list(cells.values())))
 
 
@@ -49,4 +73,4 @@ def _differences(observed: Observed) -> Iterator[tuple[CellSummary, Difference]]
 
 
 def _by(wrong: Difference) -> str:
-    return "the engines" if wrong.replica is None else f"replica {wrong.replica}"
+    return phrase("the engines") if wrong.replica is None else phrase("replica {replica}", replica=wrong.replica)

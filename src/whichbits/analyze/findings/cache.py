@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from whichbits.analyze.cache import SLACK, beyond
 from whichbits.analyze.findings.observed import Observed, evidence, place
 from whichbits.analyze.summary import CellSummary, Finding
+from whichbits.language.phrase import phrase
 
 _UNVERIFIED = "unverified"
 """How the state of a cell's cache begins where no server confirmed it."""
@@ -15,8 +16,11 @@ def unverified_resets(observed: Observed) -> Iterator[Finding]:
     for state, cells in _unconfirmed(observed).items():
         doubtful = [cell for cell in cells if not _shown_cold(cell)]
         if doubtful:
-            text = (
-                f"In {len(doubtful)} of {len(observed.done)} cells the prefix cache was not shown to be empty: {state}."
+            text = phrase(
+                "In {count} of {count_2} cells the prefix cache was not shown to be empty: {state}.",
+                count=len(doubtful),
+                count_2=len(observed.done),
+                state=state,
             )
             yield Finding("observed", "cache_reset_unverified", text, evidence(doubtful))
 
@@ -26,9 +30,12 @@ def shown_resets(observed: Observed) -> Iterator[Finding]:
     for state, cells in _unconfirmed(observed).items():
         cold = [cell for cell in cells if _shown_cold(cell)]
         if cold:
-            text = (
-                f"In {len(cold)} of {len(observed.done)} cells the hit rate shows that the prefix cache held nothing "
-                f"of earlier cells, though no reset was confirmed: {state}."
+            text = phrase(
+                "In {count} of {count_2} cells the hit rate shows that the prefix cache held nothing of earlier "
+                "cells, though no reset was confirmed: {state}.",
+                count=len(cold),
+                count_2=len(observed.done),
+                state=state,
             )
             yield Finding("observed", "cache_reset_shown", text, evidence(cold))
 
@@ -59,11 +66,13 @@ def unknown_cache(observed: Observed) -> Iterator[Finding]:
     """Say where nobody knows how much of the prompts came from a cache."""
     unknown = [cell for cell in observed.done if cell.prefix_hit_rate is None]
     if unknown:
-        text = (
-            f"Neither the answers nor the engine's counters say how many prompt tokens came from the prefix "
-            f"cache in {len(unknown)} of {len(observed.done)} cells."
+        text = phrase(
+            "Neither the answers nor the engine's counters say how many prompt tokens came from the prefix "
+            "cache in {count} of {count_2} cells.",
+            count=len(unknown),
+            count_2=len(observed.done),
         )
-        settled = "an engine that counts prefix hits in /metrics, or tells cached tokens in its answers"
+        settled = phrase("an engine that counts prefix hits in /metrics, or tells cached tokens in its answers")
         yield Finding("unresolved", "cache_unknown", text, evidence(unknown), settled)
 
 
@@ -73,7 +82,12 @@ def not_cold(observed: Observed) -> Iterator[Finding]:
         return
     warm = [cell for cell in observed.done if _beyond(cell) > 0]
     if warm:
-        text = f"In {len(warm)} of {len(observed.done)} cells the prefix cache was not cold: {_most(warm)}."
+        text = phrase(
+            "In {count} of {count_2} cells the prefix cache was not cold: {most}.",
+            count=len(warm),
+            count_2=len(observed.done),
+            most=_most(warm),
+        )
         yield Finding("observed", "cache_not_cold", text, evidence(warm))
 
 
@@ -82,7 +96,12 @@ def unexpected_hits(observed: Observed) -> Iterator[Finding]:
     warmed = observed.manifest.study.get("cache") == "warm"
     odd = [cell for cell in observed.done if _beyond(cell) < 0 or (warmed and _beyond(cell) > 0)]
     if odd:
-        text = f"In {len(odd)} of {len(observed.done)} cells the prefix hit rate is not the expected one: {_most(odd)}."
+        text = phrase(
+            "In {count} of {count_2} cells the prefix hit rate is not the expected one: {most}.",
+            count=len(odd),
+            count_2=len(observed.done),
+            most=_most(odd),
+        )
         yield Finding("observed", "hit_rate_unexpected", text, evidence(odd))
 
 
@@ -97,5 +116,10 @@ def _most(cells: list[CellSummary]) -> str:
     """Describe the cell that lies furthest off."""
     cell = max(cells, key=lambda cell: abs(_beyond(cell)))
     low, high = cell.expected_prefix_hit_rate or (0.0, 0.0)
-    expected = f"{low:.1%}" if low == high else f"{low:.1%} to {high:.1%}"
-    return f"{cell.prefix_hit_rate or 0.0:.1%} of prompt tokens in {place(cell)}, expected {expected}"
+    expected = f"{low:.1%}" if low == high else phrase("{low:.1%} to {high:.1%}", low=low, high=high)
+    return phrase(
+        "{prefix_hit_rate:.1%} of prompt tokens in {place}, expected {expected}",
+        prefix_hit_rate=cell.prefix_hit_rate or 0.0,
+        place=place(cell),
+        expected=expected,
+    )

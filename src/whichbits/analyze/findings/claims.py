@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from whichbits.analyze.findings.mocks import is_mock
-from whichbits.analyze.findings.observed import Observed, listed
+from whichbits.analyze.findings.observed import Observed
 from whichbits.analyze.summary import Finding
+from whichbits.language.phrase import joined, listed, phrase
 from whichbits.record.schema import ArmRecord
 from whichbits.serve.asked import untold
 from whichbits.study.arm import EngineSettings
@@ -22,10 +23,10 @@ def claims_not_proven(observed: Observed) -> Iterator[Finding]:
     silent = [arm for arm in arms if arm.weight_format != "unknown" and not _bits_told(arm)]
     settings = {arm.arm: names for arm in arms if (names := _untold_settings(observed, arm))}
     if silent or settings:
-        text = " ".join([*_of_bits(silent), *_of_settings(settings)])
-        lines = [f"{arm.arm}: no fact {listed((_STORED, *_SAID))}" for arm in silent]
-        lines += [f"{arm}: no fact {listed(names)}" for arm, names in settings.items()]
-        settled = "the same run with `target.logs`, or for the bits a local path as the arm's `model`"
+        text = joined(" ", [*_of_bits(silent), *_of_settings(settings)])
+        lines = [phrase("{arm}: no fact {names}", arm=arm.arm, names=listed((_STORED, *_SAID))) for arm in silent]
+        lines += [phrase("{arm}: no fact {names}", arm=arm, names=listed(names)) for arm, names in settings.items()]
+        settled = phrase("the same run with `target.logs`, or for the bits a local path as the arm's `model`")
         yield Finding("observed", "claim_not_proven", text, tuple(lines), settled)
 
 
@@ -37,16 +38,23 @@ def _bits_told(arm: ArmRecord) -> bool:
 def _of_bits(silent: list[ArmRecord]) -> Iterator[str]:
     if silent:
         yield (
-            f"Nothing shows that {listed(f'{arm.arm} is {arm.weight_format}' for arm in silent)}: no checkpoint could "
-            f"be read on this machine, and the servers name neither a quantisation nor its kernels. The numbers are "
-            f"those of whatever is served there."
+            phrase(
+                "Nothing shows that {names}: no checkpoint could be read on this machine, and the servers name "
+                "neither a quantisation nor its kernels. The numbers are those of whatever is served there.",
+                names=listed(
+                    phrase("{arm} is {weight_format}", arm=arm.arm, weight_format=arm.weight_format) for arm in silent
+                ),
+            )
         )
 
 
 def _of_settings(settings: dict[str, list[str]]) -> Iterator[str]:
     if settings:
-        each = listed(f"{listed(names)} of {arm}" for arm, names in settings.items())
-        yield f"What the study says of {each} was not applied, since the servers ran already, and they do not tell it."
+        each = listed(phrase("{names} of {arm}", names=listed(names), arm=arm) for arm, names in settings.items())
+        yield phrase(
+            "What the study says of {each} was not applied, since the servers ran already, and they do not tell it.",
+            each=each,
+        )
 
 
 def _untold_settings(observed: Observed, record: ArmRecord) -> list[str]:

@@ -5,7 +5,9 @@ from urllib.parse import urlsplit
 
 from whichbits.analyze.findings.observed import Observed, evidence, place
 from whichbits.analyze.summary import Finding
-from whichbits.record.schema import ArmRecord, Cell, Manifest
+from whichbits.drive.reasons import known_again, without_bounds
+from whichbits.language.phrase import phrase
+from whichbits.record.schema import ArmRecord, Cell, ClientHealth, Manifest
 
 QUIET_CORES = 0.1
 """Cores; an idle system's own daemons stay well below, and a tenth of a core already shifts the median of an arm that
@@ -23,12 +25,23 @@ def client_limits(observed: Observed) -> Iterator[Finding]:
         cell = next(cell for cell in observed.cells if cell.cell == recorded.cell)
         limited = recorded.client.verdict == "client_limited"
         text = (
-            f"{place(cell)}: the client was the limit, so the cell is left out of comparisons."
+            phrase(
+                "{place}: the client was the limit, so the cell is left out of comparisons{why}.",
+                place=place(cell),
+                why=_why(recorded.client),
+            )
             if limited
-            else f"{place(cell)}: the client may have been the limit."
+            else phrase(
+                "{place}: the client may have been the limit{why}.", place=place(cell), why=_why(recorded.client)
+            )
         )
         code = "client_limited" if limited else "client_suspect"
-        yield Finding("observed", code, text, (*evidence([cell]), *recorded.client.reasons))
+        yield Finding("observed", code, text, (*evidence([cell]), *map(known_again, recorded.client.reasons)))
+
+
+def _why(client: ClientHealth) -> str:
+    """Return the first reason without the bounds that it was held against; all of them are evidence."""
+    return phrase(" ({reason})", reason=without_bounds(client.reasons[0])) if client.reasons else ""
 
 
 def busy_machine(observed: Observed) -> Iterator[Finding]:
@@ -38,10 +51,15 @@ def busy_machine(observed: Observed) -> Iterator[Finding]:
         most = max(busy, key=lambda cell: cell.other_cpu_cores or 0.0)
         numbers = {cell.cell for cell in busy}
         cores = observed.manifest.host.get("cores")
-        text = (
-            f"The machine was not quiet in {len(busy)} of {len(observed.done)} cells: other processes kept up to "
-            f"{most.other_cpu_cores:.2f} of its {'' if cores is None else f'{cores} '}cores busy (cell {most.cell}). "
-            f"Such cells may be slower than they should be."
+        text = phrase(
+            "The machine was not quiet in {count} of {count_2} cells: other processes kept up to "
+            "{other_cpu_cores:.2f} of its {more}cores busy (cell {cell}). Such cells may be slower than they "
+            "should be.",
+            count=len(busy),
+            count_2=len(observed.done),
+            other_cpu_cores=most.other_cpu_cores,
+            more="" if cores is None else f"{cores} ",
+            cell=most.cell,
         )
         named = evidence([cell for cell in observed.cells if cell.cell in numbers])
         yield Finding("observed", "machine_not_quiet", text, named)

@@ -6,6 +6,7 @@ from itertools import combinations
 from whichbits.analyze.findings.observed import Observed, evidence, load_of, number
 from whichbits.analyze.load_curves import MARGIN, why_unusable
 from whichbits.analyze.summary import CellSummary, Distribution, Finding
+from whichbits.language.phrase import phrase
 
 
 def throughput_against_latency(observed: Observed) -> Iterator[Finding]:
@@ -14,14 +15,17 @@ def throughput_against_latency(observed: Observed) -> Iterator[Finding]:
     In a closed loop with equal work, throughput is concurrency x tokens / mean E2E: the faster answers win.
     """
     for leader, other in _pairs(observed):
-        text = (
-            f"At {load_of(leader)} {leader.arm} has the lower median TTFT and TPOT, and {other.arm} the higher "
-            f"throughput. With that many streams always busy and equal answers both cannot be: throughput is then "
-            f"streams x tokens / mean E2E. So the medians are not the means, the streams were not always busy "
-            f"(a drain), or the answers were not equally long; room for a larger batch is no explanation."
+        text = phrase(
+            "At {load_of} {arm} has the lower median TTFT and TPOT, and {arm_2} the higher throughput. With "
+            "that many streams always busy and equal answers both cannot be: throughput is then streams x "
+            "tokens / mean E2E. So the medians are not the means, the streams were not always busy (a "
+            "drain), or the answers were not equally long; room for a larger batch is no explanation.",
+            load_of=load_of(leader),
+            arm=leader.arm,
+            arm_2=other.arm,
         )
         lines = (*evidence([leader, other]), _words(leader), _words(other))
-        settled = "mean E2E and output tokens of each arm, and throughput in the steady window of longer cells"
+        settled = phrase("mean E2E and output tokens of each arm, and throughput in the steady window of longer cells")
         yield Finding("unresolved", "throughput_against_latency", text, lines, settled)
 
 
@@ -45,7 +49,10 @@ def _below(one: Distribution, other: Distribution) -> bool:
 
 
 def _words(cell: CellSummary) -> str:
-    return (
-        f"{cell.arm}: median TTFT {number(cell.ttft_ms.p50 or 0)} ms, median TPOT {number(cell.tpot_ms.p50 or 0)} ms, "
-        f"output {number(cell.output_tokens_per_s or 0)} tokens/s"
+    return phrase(
+        "{arm}: median TTFT {p50} ms, median TPOT {p50_2} ms, output {output_tokens_per_s} tokens/s",
+        arm=cell.arm,
+        p50=number(cell.ttft_ms.p50 or 0),
+        p50_2=number(cell.tpot_ms.p50 or 0),
+        output_tokens_per_s=number(cell.output_tokens_per_s or 0),
     )

@@ -10,42 +10,61 @@ from whichbits.analyze.load_curves import HEADLINES, METRICS, load_words, range_
 from whichbits.analyze.slo import slo_loads
 from whichbits.analyze.summary import Crossing, Crossover, Finding
 from whichbits.analyze.tails import pair_and_leads, tails_apart, tails_not_compared
+from whichbits.language.phrase import joined, phrase
 
 
 def crossings(observed: Observed) -> Iterator[Finding]:
     """Name, for each metric, the pairs that trade places and the loads at which they do, or may."""
-    unit = {"concurrency": "concurrent requests", "request_rate": "requests/s"}
+    unit = {"concurrency": phrase("concurrent requests"), "request_rate": "requests/s"}
     for metric in HEADLINES:
         name = METRICS[metric].name
         compared = [crossover for crossover in observed.crossovers if crossover.metric == metric]
         crossing = [crossover for crossover in compared if crossover.verdict == "crosses"]
         noisy = [crossover for crossover in compared if crossover.verdict == "noisy"]
         if crossing:
-            pairs = "; ".join(_crossing_pair(crossover) for crossover in crossing)
-            text = (
-                f"In {name}, {len(crossing)} of {len(compared)} pairs of arms trade places "
-                f"(loads in {unit.get(crossing[0].load_unit)}, 95 % intervals in parentheses): {pairs}."
+            pairs = joined("; ", (_crossing_pair(crossover) for crossover in crossing))
+            text = phrase(
+                "In {name}, {count} of {count_2} pairs of arms trade places (loads in {unit}, 95 % intervals in "
+                "parentheses): {pairs}.",
+                name=name,
+                count=len(crossing),
+                count_2=len(compared),
+                unit=unit.get(crossing[0].load_unit),
+                pairs=pairs,
             )
             yield Finding("observed", "crossover", text, tuple(_ratios(crossover) for crossover in crossing))
         if noisy:
-            pairs = "; ".join(f"{' / '.join(crossover.arms)} ({_more(crossover)})" for crossover in noisy)
-            text = (
-                f"In {name}, {len(noisy)} of {len(compared)} pairs of arms are too noisy to say where which arm "
-                f"leads. More repeats would settle it if estimates stay as they are: {pairs}."
+            pairs = joined(
+                "; ",
+                (
+                    phrase("{list} ({more})", list=joined(" / ", crossover.arms), more=_more(crossover))
+                    for crossover in noisy
+                ),
+            )
+            text = phrase(
+                "In {name}, {count} of {count_2} pairs of arms are too noisy to say where which arm leads. More "
+                "repeats would settle it if estimates stay as they are: {pairs}.",
+                name=name,
+                count=len(noisy),
+                count_2=len(compared),
+                pairs=pairs,
             )
             lines = tuple(pair_and_leads(crossover) for crossover in noisy)
-            yield Finding("unresolved", "crossover_noisy", text, lines, "as many more repeats as named for each pair")
+            yield Finding(
+                "unresolved", "crossover_noisy", text, lines, phrase("as many more repeats as named for each pair")
+            )
 
 
 def without_interval(observed: Observed) -> Iterator[Finding]:
     """Say that intervals from one repeat rest on an assumption."""
     if any(crossover.spread_assumed and crossover.verdict == "crosses" for crossover in observed.crossovers):
-        text = (
-            f"Crossings come from one repeat. How much repeats differ was not measured: their intervals assume that a "
-            f"ratio of two arms varies by {SPREAD:.0%} from repeat to repeat. Raise `repeats` before acting on a "
-            f"close one."
+        text = phrase(
+            "Crossings come from one repeat. How much repeats differ was not measured: their intervals "
+            "assume that a ratio of two arms varies by {spread:.0%} from repeat to repeat. Raise `repeats` "
+            "before acting on a close one.",
+            spread=SPREAD,
         )
-        yield Finding("unresolved", "crossings_from_one_repeat", text, (), "the same study with `repeats: 3`")
+        yield Finding("unresolved", "crossings_from_one_repeat", text, (), phrase("the same study with `repeats: 3`"))
 
 
 def tails(observed: Observed) -> Iterator[Finding]:
@@ -68,19 +87,32 @@ def service_levels(observed: Observed) -> Iterator[Finding]:
 def _crossing_pair(crossover: Crossover) -> str:
     *before, last = (_crossing_words(crossing) for crossing in crossover.crossings)
     if not before:
-        return f"{_other(crossover)} passes {crossover.leader_low_load} at {last}"
-    return f"{crossover.leader_low_load} and {_other(crossover)} swap at {', '.join(before)} and {last}"
+        return phrase(
+            "{other} passes {leader_low_load} at {last}",
+            other=_other(crossover),
+            leader_low_load=crossover.leader_low_load,
+            last=last,
+        )
+    return phrase(
+        "{leader_low_load} and {other} swap at {list} and {last}",
+        leader_low_load=crossover.leader_low_load,
+        other=_other(crossover),
+        list=joined(", ", before),
+        last=last,
+    )
 
 
 def _crossing_words(crossing: Crossing) -> str:
     if crossing.low is None or crossing.high is None:
         return load_words(crossing.load)
-    return f"{load_words(crossing.load)} ({range_words((crossing.low, crossing.high))})"
+    return phrase(
+        "{load} ({range_words})", load=load_words(crossing.load), range_words=range_words((crossing.low, crossing.high))
+    )
 
 
 def _more(crossover: Crossover) -> str:
     more = crossover.repeats_needed
-    return "more than anyone would run" if more is None else f"{more} more"
+    return phrase("more than anyone would run") if more is None else phrase("{more} more", more=more)
 
 
 def _other(crossover: Crossover) -> str:
@@ -90,5 +122,11 @@ def _other(crossover: Crossover) -> str:
 
 def _ratios(crossover: Crossover) -> str:
     points = zip(crossover.loads, crossover.ratios, crossover.ratio_intervals, strict=True)
-    ratios = ", ".join(f"{ratio:.2f} ({low:.2f} to {high:.2f}) at {load:g}" for load, ratio, (low, high) in points)
-    return f"{' / '.join(crossover.arms)}: {ratios}"
+    ratios = joined(
+        ", ",
+        (
+            phrase("{ratio:.2f} ({low:.2f} to {high:.2f}) at {load:g}", ratio=ratio, low=low, high=high, load=load)
+            for load, ratio, (low, high) in points
+        ),
+    )
+    return phrase("{list}: {ratios}", list=joined(" / ", crossover.arms), ratios=ratios)

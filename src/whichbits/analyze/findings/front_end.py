@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from whichbits.analyze.findings.observed import Observed, each, number, places
 from whichbits.analyze.summary import CellSummary, Finding
+from whichbits.language.phrase import phrase
 
 OUTSIDE = 2.0
 """Times that the client's TTFT exceeds the engine's queue and prefill together."""
@@ -19,12 +20,14 @@ def outside_engine(observed: Observed) -> Iterator[Finding]:
     """Name cells whose first tokens spend most of their time neither in the engine's queue nor in its prefill."""
     lost = [cell for cell in observed.done if _is_outside(cell)]
     if lost:
-        text = (
-            f"Most of TTFT passes outside the engine in {places(lost)}: neither in its queue nor in its prefill, but "
-            f"in the client, the network or the HTTP front end (tokenising, streaming).{_front_words(lost)} No kernel "
-            f"changes that; which arm leads in TTFT there says little of its bits."
+        text = phrase(
+            "Most of TTFT passes outside the engine in {places}: neither in its queue nor in its prefill, "
+            "but in the client, the network or the HTTP front end (tokenising, streaming).{front_words} No "
+            "kernel changes that; which arm leads in TTFT there says little of its bits.",
+            places=places(lost),
+            front_words=_front_words(lost),
         )
-        settled = "a client on a machine of its own, more front-end processes, and the lag of both event loops"
+        settled = phrase("a client on a machine of its own, more front-end processes, and the lag of both event loops")
         yield Finding("interpretation", "outside_engine", text, each(lost, _outside_words), settled)
 
 
@@ -32,12 +35,13 @@ def load_not_reached(observed: Observed) -> Iterator[Finding]:
     """Name closed-loop cells of which the engines never held as many requests as there were streams."""
     short = [cell for cell in observed.done if _is_short(cell)]
     if short:
-        text = (
-            f"The load did not reach the engines in {places(short)}: they never held as many requests, running or "
-            f"waiting, as there were streams. A pool of connections (often 100), a proxy or the front end holds the "
-            f"others back; the cell measures a lower load than its name says."
+        text = phrase(
+            "The load did not reach the engines in {places}: they never held as many requests, running or "
+            "waiting, as there were streams. A pool of connections (often 100), a proxy or the front end "
+            "holds the others back; the cell measures a lower load than its name says.",
+            places=places(short),
         )
-        settled = "connections and requests in flight, counted at each hop from client to engine"
+        settled = phrase("connections and requests in flight, counted at each hop from client to engine")
         yield Finding("observed", "load_not_reached", text, each(short, _held_words), settled)
 
 
@@ -45,14 +49,18 @@ def bursts(observed: Observed) -> Iterator[Finding]:
     """Name cells whose tokens arrive in bursts, so that ITL says how they are delivered and not how they are made."""
     bunched = [cell for cell in observed.done if comes_in_bursts(cell)]
     if bunched:
-        text = (
-            f"Tokens arrive in bursts in {places(bunched)}: most gaps are far shorter than any step. Something between "
-            f"engine and client collects them. ITL is that of the delivery there; TPOT still holds."
+        text = phrase(
+            "Tokens arrive in bursts in {places}: most gaps are far shorter than any step. Something between "
+            "engine and client collects them. ITL is that of the delivery there; TPOT still holds.",
+            places=places(bunched),
         )
         lines = each(
-            bunched, lambda cell: f"ITL median {cell.itl_ms.p50:.3f} ms, mean {number(cell.itl_ms.mean or 0)} ms"
+            bunched,
+            lambda cell: phrase(
+                "ITL median {p50:.3f} ms, mean {mean} ms", p50=cell.itl_ms.p50, mean=number(cell.itl_ms.mean or 0)
+            ),
         )
-        yield Finding("observed", "bursts", text, lines, "the engine's own inter-token latency")
+        yield Finding("observed", "bursts", text, lines, phrase("the engine's own inter-token latency"))
 
 
 def comes_in_bursts(cell: CellSummary) -> bool:
@@ -72,7 +80,7 @@ def _is_short(cell: CellSummary) -> bool:
 def _held_words(cell: CellSummary) -> str:
     running, waiting = cell.requests_running, cell.requests_waiting
     held = (0 if running is None else running.peak) + (0 if waiting is None else waiting.peak)
-    return f"at most {held:g} of {cell.concurrency} requests in the engines"
+    return phrase("at most {held:g} of {concurrency} requests in the engines", held=held, concurrency=cell.concurrency)
 
 
 def _is_outside(cell: CellSummary) -> bool:
@@ -97,13 +105,22 @@ def _front_words(lost: Sequence[CellSummary]) -> str:
     seen = [_seen_ms(cell) or 0.0 for cell in lost]
     if len(fronts) < len(lost) or any(front < time / OUTSIDE for front, time in zip(fronts, seen, strict=True)):
         return ""
-    return (
-        " The front end's own clock shows most of it already, so it passes in the front end, on the way to the engine "
-        "or back."
+    return phrase(
+        " The front end's own clock shows most of it already, so it passes in the front end, on the way "
+        "to the engine or back."
     )
 
 
 def _outside_words(cell: CellSummary) -> str:
     front = cell.engine_ttft_ms
-    beside = "" if front is None or front.mean is None else f"; to the front end's first token {number(front.mean)} ms"
-    return f"client's TTFT {number(_seen_ms(cell) or 0)} ms, queue + prefill {number(_engine_ms(cell) or 0)} ms{beside}"
+    beside = (
+        ""
+        if front is None or front.mean is None
+        else phrase("; to the front end's first token {mean} ms", mean=number(front.mean))
+    )
+    return phrase(
+        "client's TTFT {seen_ms} ms, queue + prefill {engine_ms} ms{beside}",
+        seen_ms=number(_seen_ms(cell) or 0),
+        engine_ms=number(_engine_ms(cell) or 0),
+        beside=beside,
+    )

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from whichbits.analyze.findings.observed import Observed, listed
+from whichbits.analyze.findings.observed import Observed
 from whichbits.analyze.summary import Finding
+from whichbits.language.phrase import listed, phrase
 from whichbits.record.schema import ArmRecord
 
 _MOCK = "whichbits-mock"
@@ -15,11 +16,16 @@ def mocked(observed: Observed) -> Iterator[Finding]:
     arms = [arm for arm in observed.manifest.arms.values() if is_mock(arm)]
     if arms:
         names = listed(arm.arm for arm in arms)
-        text = (
-            f"{names}: not a model, but whichbits' mock answered. Its times were ordered; they say something of the "
-            f"client and of this report, and nothing of any weight format, engine or machine."
+        text = phrase(
+            "{names}: not a model, but whichbits' mock answered. Its times were ordered; they say something "
+            "of the client and of this report, and nothing of any weight format, engine or machine.",
+            names=names,
         )
-        lines = (f"{arm.arm}: engine {arm.engine} at {each.url}" for arm in arms for each in arm.replicas)
+        lines = (
+            phrase("{arm}: engine {engine} at {url}", arm=arm.arm, engine=arm.engine, url=each.url)
+            for arm in arms
+            for each in arm.replicas
+        )
         yield Finding("observed", "arm_is_mock", text, tuple(lines))
 
 

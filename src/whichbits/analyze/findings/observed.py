@@ -1,13 +1,15 @@
 """What the checks look at, and the words in which they name cells."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
 from whichbits.analyze.books import Difference
 from whichbits.analyze.kernels.profile import Profile
+from whichbits.analyze.quality.measures import Quality
 from whichbits.analyze.summary import ArmSummary, CellSummary, Crossover, Finding, SloCapacity
+from whichbits.language.phrase import joined, listed, phrase
 from whichbits.record.schema import Manifest
 from whichbits.study.model import load_name
 
@@ -25,6 +27,7 @@ class Observed:
     arms: Mapping[str, ArmSummary] = field(default_factory=dict)
     profiles: Sequence[Profile] = ()
     slo_capacities: Sequence[SloCapacity] = ()
+    quality: Quality | None = None
 
     @property
     def done(self) -> list[CellSummary]:
@@ -42,7 +45,7 @@ def load_of(cell: CellSummary | Profile) -> str:
 
 def place(cell: CellSummary) -> str:
     """Name a cell by its arm, load and repeat."""
-    return f"{cell.arm} at {load_of(cell)}, repeat {cell.repeat}"
+    return phrase("{arm} at {load_of}, repeat {repeat}", arm=cell.arm, load_of=load_of(cell), repeat=cell.repeat)
 
 
 def evidence(cells: Sequence[CellSummary]) -> tuple[str, ...]:
@@ -50,8 +53,8 @@ def evidence(cells: Sequence[CellSummary]) -> tuple[str, ...]:
     numbers = sorted(cell.cell for cell in cells)
     # Within a run of successive numbers, a number less its position stays the same.
     runs = [[n for _, n in run] for _, run in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0])]
-    names = [f"{run[0]}" if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
-    return (f"cell{'s' if len(numbers) > 1 else ''} {', '.join(names)}",)
+    names = [f"{run[0]}" if len(run) == 1 else phrase("{run} to {run_2}", run=run[0], run_2=run[-1]) for run in runs]
+    return (phrase("cell{plural} {list}", plural="s" if len(numbers) > 1 else "", list=joined(", ", names)),)
 
 
 def of_arm(observed: Observed, arm: str) -> list[CellSummary]:
@@ -68,7 +71,10 @@ def places(cells: Sequence[CellSummary]) -> str:
     arms: dict[tuple[str, ...], list[str]] = {}
     for arm, of_one in loads.items():
         arms.setdefault(tuple(of_one), []).append(arm)
-    return "; ".join(f"{listed(names)} at {', '.join(alike)}" for alike, names in arms.items())
+    return joined(
+        "; ",
+        (phrase("{names} at {list}", names=listed(names), list=joined(", ", alike)) for alike, names in arms.items()),
+    )
 
 
 def number(value: float) -> str:
@@ -78,21 +84,15 @@ def number(value: float) -> str:
     return f"{value:,.{digits}f}"
 
 
-def listed(names: Iterable[str]) -> str:
-    """Return ``a``, ``a and b`` or ``a, b and c``."""
-    *before, last = names
-    return f"{', '.join(before)} and {last}" if before else last
-
-
 MOST_LINES = 6
 """Of evidence that repeats over cells, so that a reader does not drown; the first line still names all cells."""
 
 
 def each(cells: Sequence[CellSummary], words: Callable[[CellSummary], str]) -> tuple[str, ...]:
     """Return evidence cell by cell behind a line that names them all."""
-    lines = [f"{place(cell)}: {words(cell)}" for cell in cells[:MOST_LINES]]
+    lines = [phrase("{place}: {words}", place=place(cell), words=words(cell)) for cell in cells[:MOST_LINES]]
     left = len(cells) - MOST_LINES
-    return (*evidence(cells), *lines, *([f"and {left} more"] if left > 0 else []))
+    return (*evidence(cells), *lines, *([phrase("and {left} more", left=left)] if left > 0 else []))
 
 
 def replicas_of(observed: Observed, arm: str) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from whichbits.analyze.findings.front_end import comes_in_bursts
 from whichbits.analyze.findings.observed import Observed, each, evidence, load_of, number, of_arm, places
 from whichbits.analyze.summary import CellSummary, Distribution, Finding, LatencySplit
+from whichbits.language.phrase import joined, listed, phrase
 
 MOSTLY = 0.5
 PROMPT_TO_ANSWER = 20.0
@@ -22,13 +23,14 @@ def prefill_bound(observed: Observed) -> Iterator[Finding]:
     bound = {cell.cell: (cell, words) for cell in observed.done if (words := prefill_words(cell))}
     if bound:
         cells = [cell for cell, _ in bound.values()]
-        text = (
-            f"Prefill sets the pace in {places(cells)}. It multiplies whole prompts, so it is limited by FLOP/s and "
-            f"not by the bytes of weights: formats that only store weights in fewer bits (W4A16) save nothing there "
-            f"and pay for unpacking; formats that compute in 8 bits can gain."
+        text = phrase(
+            "Prefill sets the pace in {places}. It multiplies whole prompts, so it is limited by FLOP/s and "
+            "not by the bytes of weights: formats that only store weights in fewer bits (W4A16) save nothing "
+            "there and pay for unpacking; formats that compute in 8 bits can gain.",
+            places=places(cells),
         )
         lines = each(cells, lambda cell: bound[cell.cell][1])
-        settled = "the same arms with short prompts and long answers, and prefill alone (one output token)"
+        settled = phrase("the same arms with short prompts and long answers, and prefill alone (one output token)")
         yield Finding("interpretation", "prefill_bound", text, lines, settled)
 
 
@@ -36,8 +38,14 @@ def latency_split(observed: Observed) -> Iterator[Finding]:
     """Say for each arm, at its lowest and highest load, where a request's time goes."""
     ends = [cell for arm in observed.arms for cell in _ends(of_arm(observed, arm)) if _whole(cell.latency_split)]
     if ends:
-        told = "; ".join(f"{cell.arm} at {load_of(cell)} {_stages(cell)}" for cell in ends)
-        text = f"Where a request's time goes, by the engines' own clocks (means): {told}."
+        told = joined(
+            "; ",
+            (
+                phrase("{arm} at {load_of} {stages}", arm=cell.arm, load_of=load_of(cell), stages=_stages(cell))
+                for cell in ends
+            ),
+        )
+        text = phrase("Where a request's time goes, by the engines' own clocks (means): {told}.", told=told)
         yield Finding("observed", "latency_split", text, evidence(ends))
 
 
@@ -46,16 +54,21 @@ def two_kinds_of_steps(observed: Observed) -> Iterator[Finding]:
     split = [cell for cell in observed.done if _has_two_kinds(cell) and not comes_in_bursts(cell)]
     if split:
         shown = max(split, key=_share)
-        text = (
-            f"There are two kinds of steps in {places(split)}, most so in {shown.arm} at {load_of(shown)}: "
-            f"{_kinds(shown)}. The median shows the commoner kind and jumps to the other when their shares pass a "
-            f"half; a percentile beyond the rarer one's share shows that one; the mean lies between. Compare shares "
-            f"and lengths of both, not single numbers of ITL.{_why(shown)}"
+        text = phrase(
+            "There are two kinds of steps in {places}, most so in {arm} at {load_of}: {kinds}. The median "
+            "shows the commoner kind and jumps to the other when their shares pass a half; a percentile "
+            "beyond the rarer one's share shows that one; the mean lies between. Compare shares and lengths "
+            "of both, not single numbers of ITL.{why}",
+            places=places(split),
+            arm=shown.arm,
+            load_of=load_of(shown),
+            kinds=_kinds(shown),
+            why=_why(shown),
         )
         if _carries(shown):
             yield Finding("observed", "two_kinds_of_steps", text, each(split, _kinds))
         else:
-            settled = "the prompt tokens that each step of the engine carried"
+            settled = phrase("the prompt tokens that each step of the engine carried")
             yield Finding("interpretation", "two_kinds_of_steps", text, each(split, _kinds), settled)
 
 
@@ -64,14 +77,18 @@ def median_far_from_mean(observed: Observed) -> Iterator[Finding]:
     unexplained = [cell for cell in observed.done if cell.itl_modes is None and not comes_in_bursts(cell)]
     odd = [cell for cell in unexplained if _far(cell.itl_ms)]
     if odd:
-        text = (
-            f"The mean ITL is far above the median in {places(odd)}, which one kind of steps does not give. Most "
-            f"likely steps with and without a neighbour's prefill are pooled; only the gaps themselves would show it. "
-            f"An arm with its median on the other kind can be just as fast."
+        text = phrase(
+            "The mean ITL is far above the median in {places}, which one kind of steps does not give. Most "
+            "likely steps with and without a neighbour's prefill are pooled; only the gaps themselves would "
+            "show it. An arm with its median on the other kind can be just as fast.",
+            places=places(odd),
         )
-        lines = each(odd, lambda cell: f"ITL median {_ms(cell.itl_ms.p50)}, mean {_ms(cell.itl_ms.mean)} ms")
+        lines = each(
+            odd,
+            lambda cell: phrase("ITL median {ms}, mean {ms_2} ms", ms=_ms(cell.itl_ms.p50), ms_2=_ms(cell.itl_ms.mean)),
+        )
         yield Finding(
-            "unresolved", "median_far_from_mean", text, lines, "request timelines with the time of every chunk"
+            "unresolved", "median_far_from_mean", text, lines, phrase("request timelines with the time of every chunk")
         )
 
 
@@ -79,9 +96,10 @@ def ttft_of_hits(observed: Observed) -> Iterator[Finding]:
     """Give TTFT of cache hits and misses apart, where both are many and differ."""
     apart = [cell for cell in observed.done if _hits_apart(cell)]
     if apart:
-        text = (
-            f"TTFT holds two populations in {places(apart)}: prompts found in the prefix cache and prompts computed. "
-            f"Its median moves with the hit rate; compare arms within each."
+        text = phrase(
+            "TTFT holds two populations in {places}: prompts found in the prefix cache and prompts computed. "
+            "Its median moves with the hit rate; compare arms within each.",
+            places=places(apart),
         )
         yield Finding("observed", "ttft_of_hits", text, each(apart, _hit_words))
 
@@ -90,12 +108,16 @@ def ttft_mixes_hits(observed: Observed) -> Iterator[Finding]:
     """Say where hits and misses are mixed in TTFT, and no request tells which it was."""
     mixed = [cell for cell in observed.done if cell.ttft_by_cache is None and _partly(cell.prefix_hit_rate)]
     if mixed:
-        text = (
-            f"Part of the prompts came from the prefix cache in {places(mixed)}, and requests do not say which: TTFT "
-            f"pools hits and misses, and its percentiles depend on their shares."
+        text = phrase(
+            "Part of the prompts came from the prefix cache in {places}, and requests do not say which: TTFT "
+            "pools hits and misses, and its percentiles depend on their shares.",
+            places=places(mixed),
         )
-        lines = each(mixed, lambda cell: f"prefix hit rate {cell.prefix_hit_rate or 0:.1%}")
-        settled = "`usage.prompt_tokens_details` in the answers (vLLM: --enable-prompt-tokens-details)"
+        lines = each(
+            mixed,
+            lambda cell: phrase("prefix hit rate {prefix_hit_rate:.1%}", prefix_hit_rate=cell.prefix_hit_rate or 0),
+        )
+        settled = phrase("`usage.prompt_tokens_details` in the answers (vLLM: --enable-prompt-tokens-details)")
         yield Finding("unresolved", "ttft_mixes_hits", text, lines, settled)
 
 
@@ -105,12 +127,19 @@ def prefill_words(cell: CellSummary) -> str | None:
     if split is not None and split.prefill is not None and split.decode is not None:
         share = split.prefill / (split.prefill + split.decode)
         if share > MOSTLY:
-            return f"prefill / (prefill + decode) {share:.0%} by the engines"
+            return phrase("prefill / (prefill + decode) {share:.0%} by the engines", share=share)
     gaps = cell.itl_modes
     if gaps is not None and (gaps.long_time_share or 0) > MOSTLY and _carries(cell):
-        return f"{gaps.long_time_share:.0%} of the time between tokens passes in steps that carry prefill"
+        return phrase(
+            "{long_time_share:.0%} of the time between tokens passes in steps that carry prefill",
+            long_time_share=gaps.long_time_share,
+        )
     ratio = _computed_per_output(cell)
-    return f"{ratio:.0f} prompt tokens computed for each output token" if ratio and ratio > PROMPT_TO_ANSWER else None
+    return (
+        phrase("{ratio:.0f} prompt tokens computed for each output token", ratio=ratio)
+        if ratio and ratio > PROMPT_TO_ANSWER
+        else None
+    )
 
 
 def _computed_per_output(cell: CellSummary) -> float | None:
@@ -132,11 +161,15 @@ def _whole(split: LatencySplit | None) -> bool:
 
 def _stages(cell: CellSummary) -> str:
     split = cell.latency_split
-    assert split is not None, "only cells with a split are asked"  # noqa: S101 - narrows the type
-    stages = {"queue": split.queue or 0.0, "prefill": split.prefill or 0.0, "decode": split.decode or 0.0}
+    assert split is not None, phrase("only cells with a split are asked")  # noqa: S101 - narrows the type
+    stages = {
+        phrase("queue"): split.queue or 0.0,
+        phrase("prefill"): split.prefill or 0.0,
+        phrase("decode"): split.decode or 0.0,
+    }
     whole = sum(stages.values())
-    shares = ", ".join(f"{name} {time / whole:.0%}" for name, time in stages.items())
-    return f"{shares} of {number(whole)} ms"
+    shares = joined(", ", (phrase("{name} {time:.0%}", name=name, time=time / whole) for name, time in stages.items()))
+    return phrase("{shares} of {whole} ms", shares=shares, whole=number(whole))
 
 
 def _has_two_kinds(cell: CellSummary) -> bool:
@@ -158,11 +191,20 @@ def _kinds(cell: CellSummary) -> str:
     """Return both kinds: by the heaps that gaps fall into, or else by the prefill that they carry."""
     steps = cell.prefill_steps
     if cell.itl_modes is not None and _two_heaps(cell):
-        return " and ".join(f"{mode.share:.0%} at {number(mode.center_ms)} ms" for mode in cell.itl_modes.modes)
+        return listed(
+            phrase("{share:.0%} at {center_ms} ms", share=mode.share, center_ms=number(mode.center_ms))
+            for mode in cell.itl_modes.modes
+        )
     if steps is None:
         return ""
     without, carrying = _ms(steps.without_prefill_ms), _ms(steps.with_prefill_ms)
-    return f"{1 - steps.share:.0%} at {without} ms and {steps.share:.0%} at {carrying} ms"
+    return phrase(
+        "{share:.0%} at {without} ms and {share_2:.0%} at {carrying} ms",
+        share=1 - steps.share,
+        without=without,
+        share_2=steps.share,
+        carrying=carrying,
+    )
 
 
 def _carries(cell: CellSummary) -> bool:
@@ -177,9 +219,12 @@ def _why(cell: CellSummary) -> str:
     steps = cell.prefill_steps
     if steps is None or not _carries(cell):
         return ""
-    return (
-        f" The long ones carry a neighbour's prefill: {steps.share:.0%} of gaps end one, "
-        f"{_ms(steps.with_prefill_ms)} ms in the median against {_ms(steps.without_prefill_ms)} ms without."
+    return phrase(
+        " The long ones carry a neighbour's prefill: {share:.0%} of gaps end one, {ms} ms in the median "
+        "against {ms_2} ms without.",
+        share=steps.share,
+        ms=_ms(steps.with_prefill_ms),
+        ms_2=_ms(steps.without_prefill_ms),
     )
 
 
@@ -200,7 +245,13 @@ def _hit_words(cell: CellSummary) -> str:
     return (
         ""
         if split is None
-        else f"hits {split.hits.n} at {_ms(split.hits.p50)} ms, misses {split.misses.n} at {_ms(split.misses.p50)} ms"
+        else phrase(
+            "hits {n} at {ms} ms, misses {n_2} at {ms_2} ms",
+            n=split.hits.n,
+            ms=_ms(split.hits.p50),
+            n_2=split.misses.n,
+            ms_2=_ms(split.misses.p50),
+        )
     )
 
 
@@ -209,4 +260,4 @@ def _partly(rate: float | None) -> bool:
 
 
 def _ms(value: float | None) -> str:
-    return "unknown" if value is None else number(value)
+    return phrase("unknown") if value is None else number(value)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from whichbits.analyze.drift import drifts
 from whichbits.analyze.findings.observed import Observed
 from whichbits.analyze.summary import Finding
+from whichbits.language.phrase import phrase
 
 
 def bought(observed: Observed) -> Iterator[Finding]:
@@ -13,9 +14,18 @@ def bought(observed: Observed) -> Iterator[Finding]:
     if search is None:
         return
     cells = sum(len(step.cells) for step in search.steps)
-    end = f"; it ended: {search.ended}" if search.ended else "; it is not at its end"
-    text = f"The study decided {cells} cells in {len(search.steps)} steps within {search.spent_s:.0f} s{end}."
-    lines = (f"{step.purpose}: {step.bought or 'not measured to its end'}" for step in search.steps)
+    end = phrase("; it ended: {ended}", ended=search.ended) if search.ended else phrase("; it is not at its end")
+    text = phrase(
+        "The study decided {cells} cells in {count} steps within {spent_s:.0f} s{end}.",
+        cells=cells,
+        count=len(search.steps),
+        spent_s=search.spent_s,
+        end=end,
+    )
+    lines = (
+        phrase("{purpose}: {bought}", purpose=step.purpose, bought=step.bought or phrase("not measured to its end"))
+        for step in search.steps
+    )
     yield Finding("observed", "search", text, tuple(lines))
 
 

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from whichbits.analyze.findings.observed import Observed, listed, number, replicas_of
+from whichbits.analyze.findings.observed import Observed, number, replicas_of
 from whichbits.analyze.summary import ArmSummary, Finding
+from whichbits.language.phrase import joined, listed, phrase
 
 COMPARED_FACTS = (
     "engine_version",
@@ -34,25 +35,31 @@ def settings_differ(observed: Observed) -> Iterator[Finding]:
     """Name settings, told by at least two arms, on which they differ."""
     apart = {name: values for name, values in _told(observed).items() if len(set(values.values())) > 1}
     if apart:
-        each = "; ".join(f"{name} is {_by_arm(values)}" for name, values in apart.items())
-        text = (
-            f"Arms differ in more than their bits: {each}. What they differ in may explain a difference as well as "
-            f"the bits do."
+        each = joined(
+            "; ", (phrase("{name} is {by_arm}", name=name, by_arm=_by_arm(values)) for name, values in apart.items())
         )
-        settled = "a run in which all arms have the same of these, or that varies one of them alone"
-        yield Finding("observed", "settings_differ", text, tuple(f"facts: {name}" for name in apart), settled)
+        text = phrase(
+            "Arms differ in more than their bits: {each}. What they differ in may explain a difference as "
+            "well as the bits do.",
+            each=each,
+        )
+        settled = phrase("a run in which all arms have the same of these, or that varies one of them alone")
+        yield Finding(
+            "observed", "settings_differ", text, tuple(phrase("facts: {name}", name=name) for name in apart), settled
+        )
 
 
 def activation_types_differ(observed: Observed) -> Iterator[Finding]:
     """Say that arms compute in different 16-bit types."""
     types = {arm.arm: arm.facts["dtype"] for arm in observed.arms.values() if arm.facts.get("dtype") is not None}
     if len(set(types.values())) > 1:
-        text = (
-            f"Activations are {_by_arm(types)}. Kernels and attention differ by type on some devices, and answers "
-            f"do: the arms differ in this as well as in the bits of their weights."
+        text = phrase(
+            "Activations are {by_arm}. Kernels and attention differ by type on some devices, and answers do: "
+            "the arms differ in this as well as in the bits of their weights.",
+            by_arm=_by_arm(types),
         )
-        settled = "the same run with one `dtype` for all arms"
-        yield Finding("observed", "activation_types_differ", text, ("facts: dtype",), settled)
+        settled = phrase("the same run with one `dtype` for all arms")
+        yield Finding("observed", "activation_types_differ", text, (phrase("facts: dtype"),), settled)
 
 
 def eager(observed: Observed) -> Iterator[Finding]:
@@ -60,13 +67,17 @@ def eager(observed: Observed) -> Iterator[Finding]:
     told = {arm.arm: arm.facts["enforce_eager"] for arm in observed.arms.values() if "enforce_eager" in arm.facts}
     running = [arm for arm, value in told.items() if value is True]
     if running:
-        text = (
-            f"{listed(running)} ran eagerly: every kernel is launched by the host, step by step. A step cannot be "
-            f"shorter than its launches, which weighs most on the arm with the shortest step, at low load. Results "
-            f"do not carry over to the default (CUDA graphs, torch.compile); it also leaves the KV cache more room."
+        text = phrase(
+            "{names} ran eagerly: every kernel is launched by the host, step by step. A step cannot be "
+            "shorter than its launches, which weighs most on the arm with the shortest step, at low load. "
+            "Results do not carry over to the default (CUDA graphs, torch.compile); it also leaves the KV "
+            "cache more room.",
+            names=listed(running),
         )
-        lines = tuple(f"{arm}: enforce_eager {value}" for arm, value in told.items())
-        yield Finding("interpretation", "eager", text, lines, "the same run without enforce_eager, at the lowest load")
+        lines = tuple(phrase("{arm}: enforce_eager {value}", arm=arm, value=value) for arm, value in told.items())
+        yield Finding(
+            "interpretation", "eager", text, lines, phrase("the same run without enforce_eager, at the lowest load")
+        )
 
 
 def starts_apart(observed: Observed) -> Iterator[Finding]:
@@ -76,13 +87,20 @@ def starts_apart(observed: Observed) -> Iterator[Finding]:
         return
     longest, shortest = max(times, key=lambda arm: times[arm]), min(times, key=lambda arm: times[arm])
     if times[longest] > max(TIMES_APART * times[shortest], SHORTEST_S):
-        text = (
-            f"Initialisation took {number(times[longest])} s for {longest} and {number(times[shortest])} s for "
-            f"{shortest}. A first start compiles, tunes and fills file caches that later starts find, so this is no "
-            f"property of a format until starts are alike."
+        text = phrase(
+            "Initialisation took {times} s for {longest} and {times_2} s for {shortest}. A first start "
+            "compiles, tunes and fills file caches that later starts find, so this is no property of a "
+            "format until starts are alike.",
+            times=number(times[longest]),
+            longest=longest,
+            times_2=number(times[shortest]),
+            shortest=shortest,
         )
-        lines = tuple(f"{arm}: init_engine_seconds {number(seconds)}" for arm, seconds in times.items())
-        settled = "each arm started twice, in turn, with cold and then with warm caches"
+        lines = tuple(
+            phrase("{arm}: init_engine_seconds {seconds}", arm=arm, seconds=number(seconds))
+            for arm, seconds in times.items()
+        )
+        settled = phrase("each arm started twice, in turn, with cold and then with warm caches")
         yield Finding("unresolved", "starts_apart", text, lines, settled)
 
 
@@ -106,8 +124,12 @@ def _options(observed: Observed) -> dict[str, dict[str, Any]]:
     asked = {arm: (of_arm or {}).get("options") for arm, of_arm in observed.manifest.study.get("arms", {}).items()}
     given = {arm: options for arm, options in asked.items() if isinstance(options, dict)}
     names = dict.fromkeys(name for options in given.values() for name in options)
-    return {f"option {name}": {arm: str(of.get(name, "default")) for arm, of in given.items()} for name in names}
+    return {phrase("option {name}", name=name): {arm: _option(of, name) for arm, of in given.items()} for name in names}
+
+
+def _option(options: dict[str, Any], name: str) -> str:
+    return str(options[name]) if name in options else phrase("default")
 
 
 def _by_arm(values: dict[str, Any]) -> str:
-    return listed(f"{value} for {arm}" for arm, value in values.items())
+    return listed(phrase("{value} for {arm}", value=value, arm=arm) for arm, value in values.items())

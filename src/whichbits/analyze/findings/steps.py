@@ -3,16 +3,19 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from whichbits.analyze.findings.observed import Observed, bits, each, listed, load_of, number, of_arm, places
+from whichbits.analyze.findings.observed import Observed, bits, each, load_of, number, of_arm, places
 from whichbits.analyze.findings.phases import prefill_words
 from whichbits.analyze.roofline import StepSplit
 from whichbits.analyze.summary import ArmSummary, CellSummary, Finding
+from whichbits.language.phrase import listed, phrase
 
 FEW = 4.0
 """Requests in a step up to which it is read-bound on every device of the table."""
 MUCH_LEFT = 0.35
 LITTLE = 0.3
-_PROFILER = "the engine's profiler over some steps: time in GEMM, attention, other kernels, and gaps between kernels"
+_PROFILER = phrase(
+    "the engine's profiler over some steps: time in GEMM, attention, other kernels, and gaps between kernels"
+)
 
 
 class _Step(NamedTuple):
@@ -30,10 +33,12 @@ def left_over(observed: Observed) -> Iterator[Finding]:
     steps = _low_steps(observed)
     long = [step for step in steps if step.left_share > MUCH_LEFT]
     if long:
-        text = (
-            f"A large part of a step is not explained by what it reads in {places([step.cell for step in long])}: "
-            f"launches, the host's scheduling, unpacking of weights, and bandwidth that kernels do not reach. "
-            f"Fewer bits do not shorten this part.{_beside_wide(observed, steps, long)}"
+        text = phrase(
+            "A large part of a step is not explained by what it reads in {places}: launches, the host's "
+            "scheduling, unpacking of weights, and bandwidth that kernels do not reach. Fewer bits do not "
+            "shorten this part.{beside_wide}",
+            places=places([step.cell for step in long]),
+            beside_wide=_beside_wide(observed, steps, long),
         )
         lines = each([step.cell for step in long], lambda cell: _left_words(next(s for s in long if s.cell is cell)))
         yield Finding("interpretation", "left_over", text, lines, _PROFILER)
@@ -47,12 +52,16 @@ def little_to_save(observed: Observed) -> Iterator[Finding]:
     if little:
         cells = [step.cell for step in little]
         shares = {step.cell.cell: step.split.weights / step.ms for step in little}
-        text = (
-            f"The model is small for this device: in {places(cells)} reading all weights is at most "
-            f"{max(shares.values()):.0%} of a step, in 16 bits. Fewer bits cannot save more than their part of that."
+        text = phrase(
+            "The model is small for this device: in {places} reading all weights is at most {values:.0%} of "
+            "a step, in 16 bits. Fewer bits cannot save more than their part of that.",
+            places=places(cells),
+            values=max(shares.values()),
         )
-        lines = each(cells, lambda cell: f"weights / step {shares[cell.cell]:.0%}")
-        yield Finding("observed", "little_to_save", text, lines, "a larger model, or this one on a smaller device")
+        lines = each(cells, lambda cell: phrase("weights / step {shares:.0%}", shares=shares[cell.cell]))
+        yield Finding(
+            "observed", "little_to_save", text, lines, phrase("a larger model, or this one on a smaller device")
+        )
 
 
 def tensor_parallel(observed: Observed) -> Iterator[Finding]:
@@ -61,13 +70,14 @@ def tensor_parallel(observed: Observed) -> Iterator[Finding]:
     steps = [step for step in _low_steps(observed) if step.cell.arm in spread and step.left_share > MUCH_LEFT]
     if steps:
         cells = [step.cell for step in steps]
-        text = (
-            f"Each replica spreads a step over several GPUs in {places(cells)}: two sums over all of them a layer "
-            f"take a time that weights' bits do not change, and each GPU reads only its part of the weights. Both "
-            f"shrink what fewer bits can gain."
+        text = phrase(
+            "Each replica spreads a step over several GPUs in {places}: two sums over all of them a layer "
+            "take a time that weights' bits do not change, and each GPU reads only its part of the weights. "
+            "Both shrink what fewer bits can gain.",
+            places=places(cells),
         )
-        lines = each(cells, lambda cell: f"tensor_parallel_size {_gpus(spread[cell.arm])}")
-        settled = "the narrow arm on fewer GPUs, or the communication time in the engine's profile"
+        lines = each(cells, lambda cell: phrase("tensor_parallel_size {gpus}", gpus=_gpus(spread[cell.arm])))
+        settled = phrase("the narrow arm on fewer GPUs, or the communication time in the engine's profile")
         yield Finding("interpretation", "tensor_parallel", text, lines, settled)
 
 
@@ -83,12 +93,24 @@ def gain_by_bytes(observed: Observed) -> Iterator[Finding]:
 def _saved_text(low: Sequence[tuple[_Step, _Step]]) -> str:
     def words(wide: _Step, narrow: _Step) -> str:
         saved, by_bytes = wide.ms - narrow.ms, _reads(wide) - _reads(narrow)
-        longer = "shorter" if saved > 0 else "longer"
-        return f"one of {narrow.cell.arm} is {number(abs(saved))} ms {longer} ({number(by_bytes)} by fewer bytes alone)"
+        longer = phrase("shorter") if saved > 0 else phrase("longer")
+        return phrase(
+            "one of {arm} is {saved} ms {longer} ({by_bytes} by fewer bytes alone)",
+            arm=narrow.cell.arm,
+            saved=number(abs(saved)),
+            longer=longer,
+            by_bytes=number(by_bytes),
+        )
 
     wide = low[0][0]
     told = listed(words(*pair) for pair in low)
-    return f"Against a step of {wide.cell.arm} at {load_of(wide.cell)}, {number(wide.ms)} ms, {told}."
+    return phrase(
+        "Against a step of {arm} at {load_of}, {ms} ms, {told}.",
+        arm=wide.cell.arm,
+        load_of=load_of(wide.cell),
+        ms=number(wide.ms),
+        told=told,
+    )
 
 
 def _gain_text(low: Sequence[tuple[_Step, _Step]], high: Sequence[tuple[_Step, _Step]]) -> str:
@@ -96,23 +118,35 @@ def _gain_text(low: Sequence[tuple[_Step, _Step]], high: Sequence[tuple[_Step, _
         return ""
     first, last = low[0][0], high[0][0]
     before = {narrow.cell.arm: wide.ms / narrow.ms for wide, narrow in low}
-    gains = listed(f"{n.cell.arm} from {before[n.cell.arm]:.2f} to {w.ms / n.ms:.2f} times" for w, n in high)
-    return (
-        f" From there to {load_of(last.cell)} the gain of {gains} goes with the weights' part of a step of "
-        f"{last.cell.arm}, {first.split.weights / first.ms:.0%} and then {last.split.weights / last.ms:.0%}: what bits "
-        f"of weights can save shrinks, and arithmetic, KV reads and neighbours' prefill take its place."
+    gains = listed(
+        phrase("{arm} from {before:.2f} to {ms:.2f} times", arm=n.cell.arm, before=before[n.cell.arm], ms=w.ms / n.ms)
+        for w, n in high
+    )
+    return phrase(
+        " From there to {load_of} the gain of {gains} goes with the weights' part of a step of {arm}, "
+        "{weights:.0%} and then {weights_2:.0%}: what bits of weights can save shrinks, and arithmetic, "
+        "KV reads and neighbours' prefill take its place.",
+        load_of=load_of(last.cell),
+        gains=gains,
+        arm=last.cell.arm,
+        weights=first.split.weights / first.ms,
+        weights_2=last.split.weights / last.ms,
     )
 
 
 def _pair_words(wide: _Step, narrow: _Step) -> str:
     def words(step: _Step) -> str:
-        return (
-            f"{step.cell.arm} {number(step.ms)} ms = max(weights {number(step.split.weights)} + KV "
-            f"{number(step.split.kv_cache)}, arithmetic {number(step.split.arithmetic)}) + left over "
-            f"{number(step.split.left_over)}"
+        return phrase(
+            "{arm} {ms} ms = max(weights {weights} + KV {kv_cache}, arithmetic {arithmetic}) + left over {left_over}",
+            arm=step.cell.arm,
+            ms=number(step.ms),
+            weights=number(step.split.weights),
+            kv_cache=number(step.split.kv_cache),
+            arithmetic=number(step.split.arithmetic),
+            left_over=number(step.split.left_over),
         )
 
-    return f"{load_of(wide.cell)}: {words(wide)}; {words(narrow)}"
+    return phrase("{load_of}: {words}; {words_2}", load_of=load_of(wide.cell), words=words(wide), words_2=words(narrow))
 
 
 def _reads(step: _Step) -> float:
@@ -135,7 +169,12 @@ def _low_steps(observed: Observed) -> list[_Step]:
 
 
 def _left_words(step: _Step) -> str:
-    return f"left over {number(step.split.left_over)} of {number(step.ms)} ms = {step.left_share:.0%}"
+    return phrase(
+        "left over {left_over} of {ms} ms = {left_share:.0%}",
+        left_over=number(step.split.left_over),
+        ms=number(step.ms),
+        left_share=step.left_share,
+    )
 
 
 def _beside_wide(observed: Observed, steps: Sequence[_Step], long: Sequence[_Step]) -> str:
@@ -145,9 +184,13 @@ def _beside_wide(observed: Observed, steps: Sequence[_Step], long: Sequence[_Ste
     if not wide or not narrow:
         return ""
     least, most = min(step.split.left_over for step in wide), max(step.split.left_over for step in narrow)
-    return (
-        f" {wide[0].cell.arm}, which unpacks nothing, leaves {number(least)} ms over itself, so that at most "
-        f"{number(max(0.0, most - least))} of {number(most)} ms could be the price of a format."
+    return phrase(
+        " {arm}, which unpacks nothing, leaves {least} ms over itself, so that at most {value} of {most} "
+        "ms could be the price of a format.",
+        arm=wide[0].cell.arm,
+        least=number(least),
+        value=number(max(0.0, most - least)),
+        most=number(most),
     )
 
 

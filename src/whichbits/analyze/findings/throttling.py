@@ -5,15 +5,16 @@ from collections.abc import Iterator
 from whichbits.analyze.findings.observed import Observed, evidence, load_of
 from whichbits.analyze.summary import CellSummary, Finding
 from whichbits.analyze.telemetry import GpuTelemetry
+from whichbits.language.phrase import joined, listed, phrase
 
 THROTTLED_SHARE = 0.05
 """Of a cell's samples; a single one may be the ramp of the first step."""
 _WORDS = {
-    "power_cap": "the power limit",
-    "power_brake": "a power brake from outside",
-    "thermal_software": "heat",
-    "thermal_hardware": "heat",
-    "hardware_slowdown": "a slowdown of the hardware",
+    "power_cap": phrase("the power limit"),
+    "power_brake": phrase("a power brake from outside"),
+    "thermal_software": phrase("heat"),
+    "thermal_hardware": phrase("heat"),
+    "hardware_slowdown": phrase("a slowdown of the hardware"),
 }
 
 
@@ -36,18 +37,34 @@ def _is_held(gpu: GpuTelemetry) -> bool:
 def _finding(arm: str, held: list[tuple[CellSummary, GpuTelemetry]]) -> Finding:
     worst, gpu = max(held, key=lambda pair: pair[1].throttled_share or 0.0)
     causes = dict.fromkeys(_WORDS[cause] for _, each in held for cause in each.throttled_s)
-    clock = "" if gpu.sm_clock_share is None else f"; clocks were then {gpu.sm_clock_share:.0%} of the highest"
-    text = (
-        f"{arm}: {' and '.join(causes)} held the GPU's clocks down in {len(held)} "
-        f"cell{'s' if len(held) > 1 else ''}, most at {load_of(worst)}: {gpu.throttled_share or 0.0:.0%} of the time"
-        f"{clock}. Arithmetic is slower than the device's peak there; an arm that computes less is held less."
+    clock = (
+        ""
+        if gpu.sm_clock_share is None
+        else phrase("; clocks were then {sm_clock_share:.0%} of the highest", sm_clock_share=gpu.sm_clock_share)
+    )
+    text = phrase(
+        "{arm}: {causes} held the GPU's clocks down in {count} cell{plural}, most at {load_of}: "
+        "{throttled_share:.0%} of the time{clock}. Arithmetic is slower than the device's peak there; an "
+        "arm that computes less is held less.",
+        arm=arm,
+        causes=listed(causes),
+        count=len(held),
+        plural="s" if len(held) > 1 else "",
+        load_of=load_of(worst),
+        throttled_share=gpu.throttled_share or 0.0,
+        clock=clock,
     )
     return Finding("observed", "gpu_throttled", text, (*evidence([cell for cell, _ in held]), *map(_line, held)))
 
 
 def _line(pair: tuple[CellSummary, GpuTelemetry]) -> str:
     cell, gpu = pair
-    causes = ", ".join(f"{cause} {seconds:.1f} s" for cause, seconds in gpu.throttled_s.items())
-    power = "" if gpu.mean_power_w is None else f", mean power {gpu.mean_power_w:.0f} W"
-    limit = "" if gpu.power_limit_w is None else f" of {gpu.power_limit_w:.0f} W"
-    return f"cell {cell.cell}: {causes}{power}{limit}"
+    causes = joined(
+        ", ",
+        (phrase("{cause} {seconds:.1f} s", cause=cause, seconds=seconds) for cause, seconds in gpu.throttled_s.items()),
+    )
+    power = (
+        "" if gpu.mean_power_w is None else phrase(", mean power {mean_power_w:.0f} W", mean_power_w=gpu.mean_power_w)
+    )
+    limit = "" if gpu.power_limit_w is None else phrase(" of {power_limit_w:.0f} W", power_limit_w=gpu.power_limit_w)
+    return phrase("cell {cell}: {causes}{power}{limit}", cell=cell.cell, causes=causes, power=power, limit=limit)

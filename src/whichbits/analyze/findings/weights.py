@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from whichbits.analyze.findings.observed import Observed, is_narrow, listed
+from whichbits.analyze.findings.observed import Observed, is_narrow
 from whichbits.analyze.summary import Finding
+from whichbits.language.phrase import listed, phrase
 
 MOST = 0.95
 
@@ -16,10 +17,17 @@ def partly_quantised(observed: Observed) -> Iterator[Finding]:
         if is_narrow(arm) and isinstance(share := arm.facts.get("quantized_share"), float) and share < MOST
     }
     if shares:
-        told = listed(f"{share:.0%} of the linear weights of {name}" for name, share in shares.items())
-        text = (
-            f"Only {told} are stored in fewer bits; the rest, as a checkpoint's list of exceptions leaves it (lm_head, "
-            f"a vision tower, some experts), is read in 16 bits by every step. The arm cannot gain what its name says."
+        told = listed(
+            phrase("{share:.0%} of the linear weights of {name}", share=share, name=name)
+            for name, share in shares.items()
         )
-        lines = tuple(f"{name}: quantized_share {share:.3f}" for name, share in shares.items())
-        yield Finding("observed", "partly_quantised", text, lines, "a checkpoint without these exceptions")
+        text = phrase(
+            "Only {told} are stored in fewer bits; the rest, as a checkpoint's list of exceptions leaves it "
+            "(lm_head, a vision tower, some experts), is read in 16 bits by every step. The arm cannot gain "
+            "what its name says.",
+            told=told,
+        )
+        lines = tuple(
+            phrase("{name}: quantized_share {share:.3f}", name=name, share=share) for name, share in shares.items()
+        )
+        yield Finding("observed", "partly_quantised", text, lines, phrase("a checkpoint without these exceptions"))

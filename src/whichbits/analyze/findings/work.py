@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 from whichbits.analyze.findings.observed import MOST_LINES, Observed, evidence, load_of, place
 from whichbits.analyze.summary import CellSummary, Finding
+from whichbits.language.phrase import joined, phrase
 
 _COUNTED_BY = {
-    "usage": "the server's usage",
-    "tokenize endpoint": "the server's /tokenize, on the text",
-    "tokenizer": "the target's tokenizer_file, on the text",
-    "chunks": "chunks, each of which may hold several tokens",
+    "usage": phrase("the server's usage"),
+    "tokenize endpoint": phrase("the server's /tokenize, on the text"),
+    "tokenizer": phrase("the target's tokenizer_file, on the text"),
+    "chunks": phrase("chunks, each of which may hold several tokens"),
 }
 
 
@@ -17,7 +18,9 @@ def unfinished(observed: Observed) -> Iterator[Finding]:
     """Say what an interrupted run does not cover."""
     missing = [cell for cell in observed.cells if cell.state != "done"]
     if missing:
-        text = f"{len(missing)} of {len(observed.cells)} cells did not run to their end."
+        text = phrase(
+            "{count} of {count_2} cells did not run to their end.", count=len(missing), count_2=len(observed.cells)
+        )
         yield Finding("observed", "unfinished", text, evidence(missing))
 
 
@@ -25,8 +28,16 @@ def failures(observed: Observed) -> Iterator[Finding]:
     """Name each cell with failed requests, and how they failed."""
     for cell in observed.cells:
         if cell.failed:
-            causes = ", ".join(f"{code} x {count}" for code, count in cell.errors.items())
-            text = f"{place(cell)}: {cell.failed} of {cell.requests} requests failed ({causes})."
+            causes = joined(
+                ", ", (phrase("{code} x {count}", code=code, count=count) for code, count in cell.errors.items())
+            )
+            text = phrase(
+                "{place}: {failed} of {requests} requests failed ({causes}).",
+                place=place(cell),
+                failed=cell.failed,
+                requests=cell.requests,
+                causes=causes,
+            )
             yield Finding("observed", "requests_failed", text, evidence([cell]))
 
 
@@ -34,11 +45,13 @@ def untold_tokens(observed: Observed) -> Iterator[Finding]:
     """Name cells in which answers came without their count of tokens: what is counted by tokens is unknown there."""
     silent = [cell for cell in observed.done if cell.requests > cell.failed and cell.output_tokens_per_s is None]
     if silent:
-        text = (
-            f"Answers came without usage in {len(silent)} of {len(observed.done)} cells: nobody says how many tokens "
-            f"they have, so that TPOT and throughput are unknown there. A chunk may hold several tokens."
+        text = phrase(
+            "Answers came without usage in {count} of {count_2} cells: nobody says how many tokens they "
+            "have, so that TPOT and throughput are unknown there. A chunk may hold several tokens.",
+            count=len(silent),
+            count_2=len(observed.done),
         )
-        settled = "a server, or a gateway, that honours `stream_options: {include_usage: true}`"
+        settled = phrase("a server, or a gateway, that honours `stream_options: {{include_usage: true}}`")
         yield Finding("unresolved", "tokens_untold", text, evidence(silent), settled)
 
 
@@ -48,10 +61,22 @@ def counted_otherwise(observed: Observed) -> Iterator[Finding]:
     if not others:
         return
     sources = {cell.arm: cell.token_count_source for cell in observed.done if cell.token_count_source is not None}
-    told = ", ".join(f"{arm}'s by {_COUNTED_BY.get(source, source)}" for arm, source in sources.items())
+    told = joined(
+        ", ",
+        (
+            phrase("{arm}'s by {counted_by}", arm=arm, counted_by=_COUNTED_BY.get(source, source))
+            for arm, source in sources.items()
+        ),
+    )
     apart = len(set(sources.values())) > 1
-    caution = "TPOT and tokens/s of these arms do not compare" if apart else "all arms were counted alike"
-    text = f"Answers came without usage, so that output tokens were counted otherwise: {told}; {caution}."
+    caution = (
+        phrase("TPOT and tokens/s of these arms do not compare") if apart else phrase("all arms were counted alike")
+    )
+    text = phrase(
+        "Answers came without usage, so that output tokens were counted otherwise: {told}; {caution}.",
+        told=told,
+        caution=caution,
+    )
     yield Finding("observed", "tokens_counted_otherwise", text, evidence(others))
 
 
@@ -63,25 +88,34 @@ def unequal_work(observed: Observed) -> Iterator[Finding]:
     unequal = [(cells, words) for cells in rounds.values() for words in _unequal(cells)]
     if unequal:
         concerned = {cell.cell: cell for cells, _ in unequal for cell in cells}
-        told = [f"{words} at {load_of(cells[0])}" for cells, words in unequal]
-        more = f"; and {len(told) - MOST_LINES} more" if len(told) > MOST_LINES else ""
-        text = f"Arms did not do equal work: {'; '.join(told[:MOST_LINES])}{more}."
+        told = [phrase("{words} at {load_of}", words=words, load_of=load_of(cells[0])) for cells, words in unequal]
+        more = phrase("; and {count} more", count=len(told) - MOST_LINES) if len(told) > MOST_LINES else ""
+        text = phrase("Arms did not do equal work: {list}{more}.", list=joined("; ", told[:MOST_LINES]), more=more)
         yield Finding("observed", "unequal_work", text, evidence(list(concerned.values())))
 
 
+_SIDES = {"prompt_tokens": phrase("prompt tokens"), "output_tokens": phrase("output tokens")}
+
+
 def _unequal(cells: list[CellSummary]) -> Iterator[str]:
-    for side in ("prompt_tokens", "output_tokens"):
+    for side, words in _SIDES.items():
         counts = {cell.arm: getattr(cell, side) for cell in cells if getattr(cell, side) is not None}
         if len(set(counts.values())) > 1:
-            yield f"{side.replace('_', ' ')} were {', '.join(f'{arm} {count}' for arm, count in counts.items())}"
+            yield phrase(
+                "{side} were {list}",
+                side=words,
+                list=joined(", ", (f"{arm} {count}" for arm, count in counts.items())),
+            )
 
 
 def thin_tails(observed: Observed) -> Iterator[Finding]:
     """Count the cells whose p99 rests on a handful of requests."""
     thin = [cell for cell in observed.done if cell.tpot_ms.n and "p99" in cell.tpot_ms.thin]
     if thin:
-        text = (
-            f"The p99 of TPOT rests on fewer than 10 samples beyond it in {len(thin)} of "
-            f"{len(observed.done)} cells; larger cells would settle it."
+        text = phrase(
+            "The p99 of TPOT rests on fewer than 10 samples beyond it in {count} of {count_2} cells; larger "
+            "cells would settle it.",
+            count=len(thin),
+            count_2=len(observed.done),
         )
         yield Finding("observed", "thin_tails", text, evidence(thin))

@@ -1,5 +1,6 @@
 """How a worker comes to be: a process of its own, or a thread of this one; both serve a channel."""
 
+import errno
 import os
 import socket
 import subprocess
@@ -11,6 +12,7 @@ from multiprocessing.connection import Connection
 
 from whichbits.drive.crew.orders import Channel
 from whichbits.drive.crew.service import serve
+from whichbits.errors import BadInput
 
 _LEAVE_SECONDS = 2.0
 """A worker that hears nothing but our end leaves within a few milliseconds, unless it hangs."""
@@ -20,16 +22,17 @@ _LEAVE_SECONDS = 2.0
 class Hired:
     """A worker and the channel to it.
 
-    ``clock_offset_ns`` is its monotonic clock less ours: 0 on one machine. ``dismiss`` ends it, whatever it does;
-    ``fate`` says how it ended, or None while it lives.
+    ``dismiss`` ends it, whatever it does; ``fate`` says how it ended, or None while it lives. ``machine`` names
+    another machine than the lead's, whose clock and disk are not ours; None is this one. ``notes`` are for each cell.
     """
 
     name: str
     channel: Channel
     dismiss: Callable[[], None]
     fate: Callable[[], str | None]
-    clock_offset_ns: int = 0
+    machine: str | None = None
     pid: int | None = None
+    notes: tuple[str, ...] = ()
 
 
 Hire = Callable[[int], Hired]
@@ -42,15 +45,17 @@ def in_a_process(number: int) -> Hired:
     Not by ``multiprocessing``: that would run the caller's main module once more in each worker. In a process group of
     its own no Ctrl-C of the terminal reaches it, not even while it imports.
     """
-    ours, theirs = socket.socketpair()
-    with theirs:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "whichbits.drive.crew.service", str(theirs.fileno())],
-            stdin=subprocess.DEVNULL,
-            pass_fds=(theirs.fileno(),),
-            process_group=0,
-        )
-    channel = Connection(ours.detach())
+    try:
+        process, channel = _process()
+    except OSError as error:
+        if error.errno not in (errno.EMFILE, errno.ENFILE):
+            raise
+        raise BadInput(
+            "open_files_too_few",
+            f"worker {number} cannot be started: {error.strerror}",
+            why="The channel to each worker is an open file, and the system limits them.",
+            fix="Raise the limit (ulimit -n, or LimitNOFILE of a service), or set fewer client.workers.",
+        ) from error
 
     def dismiss() -> None:
         channel.close()
@@ -61,6 +66,18 @@ def in_a_process(number: int) -> Hired:
             process.wait()
 
     return Hired(f"worker {number}", channel, dismiss, lambda: _fate(process), pid=process.pid)
+
+
+def _process() -> tuple["subprocess.Popen[bytes]", Connection]:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "whichbits.drive.crew.service", str(theirs.fileno())],
+            stdin=subprocess.DEVNULL,
+            pass_fds=(theirs.fileno(),),
+            process_group=0,
+        )
+        return process, Connection(ours.detach())
 
 
 def in_a_thread(number: int) -> Hired:

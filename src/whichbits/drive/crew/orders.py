@@ -3,6 +3,7 @@
 A channel is a ``multiprocessing.connection.Connection`` over any socket: a pair of this machine, or TCP. The lead
 sends an ``Order``, the worker answers ``Warm`` once its connections are open, the lead sends ``Start``, the worker
 ``Told`` ten times a second and ``Done`` at the end. ``Stop`` may come at any time. Either's end is the other's EOF.
+A worker whose clock or disk is not ours is asked for its time between cells, and sends what it would write.
 """
 
 from collections.abc import Sequence
@@ -19,8 +20,8 @@ from whichbits.errors import WhichbitsError
 from whichbits.record.schema import RequestRecord
 from whichbits.study.model import Limits
 
-Destination = Path | Literal["memory", "nowhere"]
-"""Where a part's requests go: a file that outlives a kill, the lead's memory, or nowhere."""
+Destination = Path | Literal["lead", "memory", "nowhere"]
+"""Where a part's requests go: a file that outlives a kill, the same by way of the lead, its memory, or nowhere."""
 
 
 class Channel(Protocol):
@@ -59,6 +60,11 @@ class Order:
 
 
 @dataclass(frozen=True)
+class AskClock:
+    """Answer at once with your monotonic nanoseconds, a plain number; only a worker without a part is asked."""
+
+
+@dataclass(frozen=True)
 class Start:
     """Begin at this moment of the worker's monotonic clock."""
 
@@ -83,6 +89,13 @@ class Told:
     finished: int = 0
     failed: int = 0
     chunks: int = 0
+
+
+@dataclass(frozen=True)
+class Written:
+    """The next bytes of the part file that the lead writes for a worker that cannot."""
+
+    data: bytes
 
 
 @dataclass(frozen=True)

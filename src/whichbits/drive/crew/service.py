@@ -4,15 +4,30 @@
 ``python -m whichbits.drive.crew.service DESCRIPTOR`` serves the socket that it inherits.
 """
 
+import io
 import select
 import signal
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
-from whichbits.drive.crew.orders import Channel, Destination, Done, Failed, Order, Refused, Start, Stop, Told, Warm
+from whichbits.drive.crew.orders import (
+    AskClock,
+    Channel,
+    Destination,
+    Done,
+    Failed,
+    Order,
+    Refused,
+    Start,
+    Stop,
+    Told,
+    Warm,
+    Written,
+)
 from whichbits.drive.crew.tally import Tally
 from whichbits.drive.fallback.part import drive_part_by_aiohttp, needs_fallback
 from whichbits.drive.sending.worker import drive_part
@@ -29,6 +44,8 @@ def serve(channel: Channel) -> None:
     with suppress(*GONE):
         while True:
             message = channel.recv()
+            if isinstance(message, AskClock):
+                channel.send(time.monotonic_ns())
             if isinstance(message, Order):
                 try:
                     channel.send(_done(message, channel))
@@ -47,7 +64,7 @@ class LeadGone(Exception):  # noqa: N818 - an event, not an error
 
 def _done(order: Order, channel: Channel) -> Done:
     with ExitStack() as files:
-        keeper, kept = _keeper(order.destination, files)
+        keeper, kept = _keeper(order.destination, channel, files)
         lead = _Lead(channel, keeper)
         part = order.part()
         report = (drive_part_by_aiohttp if needs_fallback(part.targets) else drive_part)(part, lead)
@@ -60,13 +77,40 @@ class Keeper(Protocol):
     def __call__(self, records: Sequence[RequestRecord], /) -> None: ...
 
 
-def _keeper(destination: Destination, files: ExitStack) -> tuple[Keeper, list[RequestRecord]]:
+def _keeper(destination: Destination, channel: Channel, files: ExitStack) -> tuple[Keeper, list[RequestRecord]]:
     kept: list[RequestRecord] = []
     if destination == "memory":
         return kept.extend, kept
     if destination == "nowhere":
         return lambda _records: None, kept
+    if destination == "lead":
+        return files.enter_context(PartWriter(_FileAtLead(channel))).keep, kept
     return files.enter_context(PartWriter(destination)).keep, kept
+
+
+class _FileAtLead(io.RawIOBase):
+    """A file that the lead writes: what is flushed goes out as one message."""
+
+    def __init__(self, channel: Channel) -> None:
+        super().__init__()
+        self._channel = channel
+        self._waiting = bytearray()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:
+        self._waiting += data
+        return len(data)
+
+    def flush(self) -> None:
+        if not self._waiting:
+            return
+        data, self._waiting = bytes(self._waiting), bytearray()
+        try:
+            self._channel.send(Written(data))
+        except GONE as gone:
+            raise LeadGone from gone
 
 
 class _Lead:

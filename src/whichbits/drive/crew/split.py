@@ -2,7 +2,8 @@
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -20,11 +21,18 @@ _SEED_STEP = 2**32
 """Between workers that draw for themselves; study seeds and repeats stay far below."""
 
 
-def workers_for(load: Load, requests: int, wanted: int | Literal["auto"], route: Route) -> int:
+def spare_cores() -> int:
+    """Return the cores that workers may have: one is left for the lead, unless there is no other."""
+    return max(1, len(os.sched_getaffinity(0)) - 1)
+
+
+def workers_for(
+    load: Load, requests: int, wanted: int | Literal["auto"], route: Route, cores: Callable[[], int] = spare_cores
+) -> int:
     """Return how many workers a cell gets: never more than it has streams or requests.
 
     ``auto`` gives a load that goes to whichever replica has the fewest requests in flight a single worker, since each
-    knows of its own requests only.
+    knows of its own requests only. ``cores`` says how many may be had.
     """
     most = max(1, min(requests, load.concurrency or requests))
     if wanted != "auto":
@@ -32,12 +40,7 @@ def workers_for(load: Load, requests: int, wanted: int | Literal["auto"], route:
     if route.policy == "least_outstanding":
         return 1
     needed = max((load.concurrency or 0) / STREAMS_A_WORKER, (load.request_rate or 0) / REQUESTS_A_WORKER, 1)
-    return min(math.ceil(needed), spare_cores(), most)
-
-
-def spare_cores() -> int:
-    """Return the cores that workers may have: one is left for the lead, unless there is no other."""
-    return max(1, len(os.sched_getaffinity(0)) - 1)
+    return min(math.ceil(needed), cores(), most)
 
 
 def deal(planned: Sequence[PlannedRequest], workers: int) -> list[list[PlannedRequest]]:
@@ -85,3 +88,15 @@ def split_notes(load: Load, workers: int, route: Route) -> list[str]:
     if route.policy == "least_outstanding":
         notes.append(f"each of {workers} workers balances by its own requests in flight")
     return notes
+
+
+def machine_notes(machines: Sequence[str | None]) -> list[str]:
+    """Return who sent how much of a cell that several machines sent; None is the lead's own."""
+    if all(machine is None for machine in machines):
+        return []
+    shares = Counter("the lead's own" if machine is None else machine for machine in machines)
+    return ["sent from " + ", ".join(f"{name} ({_workers(count)})" for name, count in shares.items())]
+
+
+def _workers(count: int) -> str:
+    return "1 worker" if count == 1 else f"{count} workers"

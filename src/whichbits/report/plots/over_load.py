@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from whichbits.analyze.summary import Summary
+from whichbits.language.language import Say
+from whichbits.language.phrase import phrase
 from whichbits.report.figures import Figure
 from whichbits.report.palette import signs
 from whichbits.report.plots.frame import BOTTOM, LEFT, RIGHT, TOP, WIDTH, load_axis, names, value_axis
@@ -17,8 +19,8 @@ _FLAT = 90
 _CHANGE_GAP = 34.0
 
 
-def over_load(summary: Summary, figure: Figure, description: str) -> str:
-    """Return the plot; the figure must have points."""
+def over_load(summary: Summary, figure: Figure, description: str, say: Say = str) -> str:
+    """Return the plot, its words as ``say`` says them; the figure must have points."""
     marks = points(summary, figure.measure)
     loads = sorted({each.load for each in marks})
     # A single load has no course to follow.
@@ -29,7 +31,7 @@ def over_load(summary: Summary, figure: Figure, description: str) -> str:
     lines = {arm: typical(marks, arm) for arm in palette}
     content = [
         *value_axis(y),
-        *load_axis(x, loads, bottom, LOAD_NAMES[summary.load_unit]),
+        *load_axis(x, loads, bottom, say(LOAD_NAMES[summary.load_unit])),
         *_changes(changes(summary, figure.measure), x, bottom),
     ]
     for arm, series in lines.items():
@@ -39,12 +41,12 @@ def over_load(summary: Summary, figure: Figure, description: str) -> str:
         content.append(path(places, stroke=palette[arm].colour, stroke_width=2, fill="none")) if places else None
     for arm, series in lines.items():
         content += [
-            mark(palette[arm], x.place(point.load), y.place(point.value), _said(point), filled=point.trusted)
+            mark(palette[arm], x.place(point.load), y.place(point.value), say(_said(point)), filled=point.trusted)
             for point in series
         ]
     ends = {arm: (x.place(at[-1].load), y.place(at[-1].value)) for arm, at in lines.items() if at}
     content += names(ends, palette, bottom)
-    return drawing(WIDTH, bottom + BOTTOM, *content, description=description)
+    return drawing(WIDTH, bottom + BOTTOM, *content, description=say(description))
 
 
 def _values(marks: Sequence[Point], is_time: bool, bottom: float) -> Scale:
@@ -79,5 +81,7 @@ def _changes(turns: Sequence[Change], x: Scale, bottom: float) -> Iterator[str]:
 
 
 def _said(point: Point) -> str:
-    between = "" if point.low is None else f" ({number(point.low)} to {number(point.high)})"
-    return f"{point.arm} at {short_load(point.load)}: {number(point.value)}{between}"
+    ends = (number(point.low), number(point.high))
+    between = "" if point.low is None else phrase(" ({low} to {high})", low=ends[0], high=ends[1])
+    at, value = short_load(point.load), number(point.value)
+    return phrase("{arm} at {load}: {value}{between}", arm=point.arm, load=at, value=value, between=between)

@@ -78,7 +78,8 @@ _CORNERS: dict[str, tuple[tuple[float, float], ...]] = {
 }
 
 _STYLE = (
-    ".plot text{fill:currentColor;font:12px system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif}"
+    ".plot text{fill:currentColor;font:12px system-ui,-apple-system,'Segoe UI',Roboto,Arial,"
+    "'Apple SD Gothic Neo','Malgun Gothic','Noto Sans KR',sans-serif}"
     ".plot .grid{stroke:currentColor;stroke-opacity:.16}"
     ".plot .rule{stroke:currentColor;stroke-opacity:.75;stroke-dasharray:4 3;fill:none}"
     ".plot .doubt{fill:currentColor;fill-opacity:.09}"

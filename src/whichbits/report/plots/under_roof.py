@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from whichbits.analyze.summary import Summary
+from whichbits.language.language import Say
+from whichbits.language.phrase import listed, phrase
 from whichbits.report.palette import Sign, signs
 from whichbits.report.plots.frame import BOTTOM, LEFT, RIGHT, TOP, WIDTH, axis_text, names, value_axis
 from whichbits.report.plots.scale import Scale, around
@@ -12,7 +14,7 @@ from whichbits.report.plots.svg import drawing, label, mark, path
 from whichbits.report.sheets.roofline import accounted, known
 from whichbits.report.wording import number
 
-CONVENTIONS = {"read": "bytes read", "loaded": "weights loaded"}
+CONVENTIONS = {"read": phrase("bytes read"), "loaded": phrase("weights loaded")}
 _HEIGHT = 260.0
 
 
@@ -54,7 +56,7 @@ def spots(summary: Summary) -> tuple[Spot, ...]:
     return tuple(found)
 
 
-def under_roof(summary: Summary, description: str) -> str | None:
+def under_roof(summary: Summary, description: str, say: Say = str) -> str | None:
     """Return the plot; None if no step can be held against a device."""
     drawn = spots(summary)
     if not drawn:
@@ -64,10 +66,10 @@ def under_roof(summary: Summary, description: str) -> str | None:
         [*(spot.intensity for spot in drawn), *(2 * roof.ridge for roof in above)], LEFT, WIDTH - RIGHT, log=True
     )
     y = around([*(spot.tflops for spot in drawn), *(roof.tflops for roof in above)], bottom, TOP, log=True)
-    content = [*value_axis(y), *_intensities(x, bottom), *_roofs(above, x, y)]
-    content += [part for spot in _lines(drawn) for part in _line(spot, palette[spot[0].arm], x, y)]
+    content = [*value_axis(y), *_intensities(x, bottom, say), *_roofs(above, x, y, say)]
+    content += [part for spot in _lines(drawn) for part in _line(spot, palette[spot[0].arm], x, y, say)]
     ends = {s.arm: (x.place(s.intensity), y.place(s.tflops)) for s in drawn if s.convention == drawn[0].convention}
-    return drawing(WIDTH, bottom + BOTTOM, *content, *names(ends, palette, bottom), description=description)
+    return drawing(WIDTH, bottom + BOTTOM, *content, *names(ends, palette, bottom), description=say(description))
 
 
 def roofs(summary: Summary) -> tuple[Roof, ...]:
@@ -80,7 +82,7 @@ def roofs(summary: Summary) -> tuple[Roof, ...]:
     alike: dict[tuple[float, float], list[str]] = {}
     for operands, tflops, gb_s in sorted(found):
         alike.setdefault((tflops, gb_s), []).append(operands)
-    return tuple(Roof(" and ".join(operands), *peak) for peak, operands in sorted(alike.items(), reverse=True))
+    return tuple(Roof(listed(operands), *peak) for peak, operands in sorted(alike.items(), reverse=True))
 
 
 def _lines(drawn: Sequence[Spot]) -> Iterator[tuple[Spot, ...]]:
@@ -88,24 +90,36 @@ def _lines(drawn: Sequence[Spot]) -> Iterator[tuple[Spot, ...]]:
         yield tuple(group)
 
 
-def _line(group: Sequence[Spot], sign: Sign, x: Scale, y: Scale) -> Iterator[str]:
+def _line(group: Sequence[Spot], sign: Sign, x: Scale, y: Scale, say: Say) -> Iterator[str]:
     read = group[0].convention == "read"
     places = [(x.place(spot.intensity), y.place(spot.tflops)) for spot in group]
     style = {"stroke_width": 1.6} if read else {"stroke_dasharray": "3 3", "stroke_opacity": 0.7}
     yield path(places, stroke=sign.colour, fill="none", **style)
     for spot, (left, top) in zip(group, places, strict=True):
-        said = f"{spot.arm} at {spot.load}, {CONVENTIONS[spot.convention]}: {number(spot.intensity)} FLOP/byte"
-        yield mark(sign, left, top, f"{said}, {number(spot.tflops)} TFLOP/s", filled=read)
+        yield mark(sign, left, top, say(_said(spot)), filled=read)
 
 
-def _intensities(x: Scale, bottom: float) -> Iterator[str]:
+def _said(spot: Spot) -> str:
+    return phrase(
+        "{arm} at {load}, {convention}: {intensity} FLOP/byte, {tflops} TFLOP/s",
+        arm=spot.arm,
+        load=spot.load,
+        convention=CONVENTIONS[spot.convention],
+        intensity=number(spot.intensity),
+        tflops=number(spot.tflops),
+    )
+
+
+def _intensities(x: Scale, bottom: float, say: Say) -> Iterator[str]:
     yield path([(LEFT, bottom), (WIDTH - RIGHT, bottom)], class_="grid")
     for tick in x.ticks():
         yield label(axis_text(tick), x.place(tick), bottom + 17, text_anchor="middle", class_="small")
-    yield label("FLOP per byte", (LEFT + WIDTH - RIGHT) / 2, bottom + 34, text_anchor="middle", class_="small")
+    yield label(
+        say(phrase("FLOP per byte")), (LEFT + WIDTH - RIGHT) / 2, bottom + 34, text_anchor="middle", class_="small"
+    )
 
 
-def _roofs(above: Sequence[Roof], x: Scale, y: Scale) -> Iterator[str]:
+def _roofs(above: Sequence[Roof], x: Scale, y: Scale, say: Say) -> Iterator[str]:
     for place, roof in enumerate(above):
         start = max(x.low, 1e3 * y.low / roof.gb_s)
         slope = [
@@ -115,7 +129,7 @@ def _roofs(above: Sequence[Roof], x: Scale, y: Scale) -> Iterator[str]:
         corners = [*slope, (x.high, min(roof.tflops, x.high * roof.gb_s / 1e3))]
         places = [(x.place(intensity), y.place(tflops)) for intensity, tflops in corners]
         yield path(places, stroke="currentColor", stroke_width=1.5, fill="none")
-        text = f"{roof.operands} {number(roof.tflops)}"
+        text = f"{say(roof.operands)} {number(roof.tflops)}"
         yield label(text, places[-1][0], places[-1][1] + (14 if place else -6), text_anchor="end", class_="small")
     if above:
         half = (x.low * above[0].ridge) ** 0.5

@@ -7,10 +7,12 @@ from whichbits.record.schema import Manifest
 from whichbits.report.sheets.arms import at_a_glance
 from whichbits.report.sheets.cache import hit_rates
 from whichbits.report.sheets.capacity import capacities
+from whichbits.report.sheets.course import rates, steady_windows, warm_ups
 from whichbits.report.sheets.gpu import gpu_state
 from whichbits.report.sheets.itl import itl_kinds
 from whichbits.report.sheets.kernels import kernel_times
 from whichbits.report.sheets.latency import latency_split
+from whichbits.report.sheets.quality import SHEETS as QUALITY
 from whichbits.report.sheets.replicas import replicas
 from whichbits.report.sheets.roofline import rooflines, step_split
 from whichbits.report.sheets.sheet import Sheet
@@ -19,7 +21,18 @@ from whichbits.report.sheets.start import cold_starts
 from whichbits.report.sheets.state import engine_state
 from whichbits.report.sheets.tails import tail_ladder
 
-__all__ = ["CAUSES", "COMPARISONS", "Sheet", "at_a_glance", "causes", "comparisons"]
+__all__ = [
+    "CAUSES",
+    "COMPARISONS",
+    "COURSES",
+    "QUALITY",
+    "Sheet",
+    "at_a_glance",
+    "causes",
+    "comparisons",
+    "courses",
+    "quality",
+]
 
 Make = Callable[[Summary, Manifest], Sheet | None]
 
@@ -41,6 +54,9 @@ CAUSES: tuple[Make, ...] = (
 )
 """What would explain it."""
 
+COURSES: tuple[Make, ...] = (steady_windows, rates, warm_ups)
+"""How the cells went."""
+
 
 def comparisons(summary: Summary, manifest: Manifest) -> tuple[Sheet, ...]:
     """Return the tables of ``COMPARISONS`` for which anything is known."""
@@ -50,6 +66,16 @@ def comparisons(summary: Summary, manifest: Manifest) -> tuple[Sheet, ...]:
 def causes(summary: Summary, manifest: Manifest) -> tuple[Sheet, ...]:
     """Return the tables of ``CAUSES`` for which anything is known."""
     return _known(CAUSES, summary, manifest)
+
+
+def courses(summary: Summary, manifest: Manifest) -> tuple[Sheet, ...]:
+    """Return the tables of ``COURSES`` for which anything is known."""
+    return _known(COURSES, summary, manifest)
+
+
+def quality(summary: Summary, manifest: Manifest) -> tuple[Sheet, ...]:
+    """Return the tables of what bits cost in answers; none if the study did not ask."""
+    return _known(QUALITY, summary, manifest)
 
 
 def _known(makes: tuple[Make, ...], summary: Summary, manifest: Manifest) -> tuple[Sheet, ...]:

@@ -1,11 +1,12 @@
 """The arms side by side: what each is, in a row."""
 
 from whichbits.analyze.summary import ArmSummary, Summary
+from whichbits.language.phrase import joined, phrase
 from whichbits.record.schema import Manifest
 from whichbits.report.sheets.sheet import Sheet
 from whichbits.report.wording import number
 
-_UNKNOWN = "not known"
+_UNKNOWN = phrase("not known")
 
 
 def at_a_glance(summary: Summary, manifest: Manifest) -> Sheet:
@@ -13,9 +14,19 @@ def at_a_glance(summary: Summary, manifest: Manifest) -> Sheet:
     replicas = {name: len(record.replicas) for name, record in manifest.arms.items()}
     return Sheet(
         name="arms-glance",
-        title="At a glance",
-        meaning="What each arm is, by its log and checkpoint.",
-        headings=("arm", "format", "model", "engine", "kernel", "replicas", "weights GiB", "KV tokens", "load s"),
+        title=phrase("At a glance"),
+        meaning=phrase("What each arm is, by its log and checkpoint."),
+        headings=(
+            phrase("arm"),
+            phrase("format"),
+            phrase("model"),
+            phrase("engine"),
+            phrase("kernel"),
+            phrase("replicas"),
+            phrase("weights GiB"),
+            phrase("KV tokens"),
+            phrase("load s"),
+        ),
         rows=tuple(_row(arm, replicas.get(name)) for name, arm in summary.arms.items()),
         words=5,
     )
@@ -26,7 +37,7 @@ def _row(arm: ArmSummary, replicas: int | None) -> tuple[str, ...]:
         arm.arm,
         arm.weight_format,
         arm.model or _UNKNOWN,
-        " ".join(filter(None, (arm.engine, arm.engine_version))),
+        joined(" ", filter(None, (arm.engine, arm.engine_version))),
         arm.kernel or _UNKNOWN,
         str(replicas) if replicas else _UNKNOWN,
         *(number(value) if value is not None else _UNKNOWN for value in (arm.weights_gib, arm.kv_cache_tokens)),

@@ -1,12 +1,13 @@
 """How much of the prompts each arm found in its prefix cache, beside what the planned traffic explains."""
 
 from whichbits.analyze.summary import CellSummary, Summary
+from whichbits.language.phrase import phrase
 from whichbits.record.schema import Manifest
 from whichbits.report.pooled import Pooled, by_arm
 from whichbits.report.sheets.sheet import Sheet
 from whichbits.report.wording import MISSING, share_text
 
-_ANSWERS = {True: "yes", False: "no", None: MISSING}
+_ANSWERS = {True: phrase("yes"), False: phrase("no"), None: MISSING}
 
 
 def hit_rates(summary: Summary, _: Manifest) -> Sheet | None:
@@ -17,10 +18,12 @@ def hit_rates(summary: Summary, _: Manifest) -> Sheet | None:
     cold = all(cell.prefix_hit_rate == 0 for each in known for cell in each.counted)
     return Sheet(
         name="hit-rates",
-        title="Prefix cache",
-        meaning="Tokens found over tokens looked up, by the engine's counters; all replicas together. Expected is "
-        "what the planned traffic explains at this size of cache.",
-        headings=("arm", "load", "hit rate", "expected", "as expected"),
+        title=phrase("Prefix cache"),
+        meaning=phrase(
+            "Tokens found over tokens looked up, by the engine's counters; all replicas together. Expected "
+            "is what the planned traffic explains at this size of cache."
+        ),
+        headings=(phrase("arm"), phrase("load"), phrase("hit rate"), phrase("expected"), phrase("as expected")),
         rows=tuple(_cold_rows(known)) if cold else tuple(_row(each) for each in known),
         words=2,
     )
@@ -31,7 +34,7 @@ def expected_text(cell: CellSummary) -> str:
     if cell.expected_prefix_hit_rate is None:
         return MISSING
     low, high = map(share_text, cell.expected_prefix_hit_rate)
-    return low if low == high else f"{low} to {high}"
+    return low if low == high else phrase("{low} to {high}", low=low, high=high)
 
 
 def _row(each: Pooled) -> tuple[str, ...]:
@@ -44,7 +47,8 @@ def _cold_rows(known: list[Pooled]) -> list[tuple[str, ...]]:
     for each in known:
         arms.setdefault(each.arm, []).extend(each.counted)
     return [
-        (arm, "all", share_text(0.0), expected_text(cells[0]), _agreed(tuple(cells))) for arm, cells in arms.items()
+        (arm, phrase("all"), share_text(0.0), expected_text(cells[0]), _agreed(tuple(cells)))
+        for arm, cells in arms.items()
     ]
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from whichbits.analyze.summary import CellSummary, Summary
 from whichbits.analyze.telemetry import GpuTelemetry
+from whichbits.language.phrase import phrase
 from whichbits.record.schema import Manifest
 from whichbits.report.pooled import Pooled, Reading, by_arm
 from whichbits.report.sheets.sheet import Sheet
@@ -17,10 +18,24 @@ def gpu_state(summary: Summary, _: Manifest) -> Sheet | None:
         return None
     return Sheet(
         name="gpu",
-        title="GPU",
-        meaning="Samples during the cell over all GPUs of the arm: power and energy together, clock and use on "
-        "average, temperature of the hottest. Throttled is the share of samples with any cause that lowers clocks.",
-        headings=("arm", "load", "power W", "limit W", "energy J", "J a token", "clock MHz", "use", "°C", "throttled"),
+        title=phrase("GPU"),
+        meaning=phrase(
+            "Samples during the cell over all GPUs of the arm: power and energy together, clock and use on "
+            "average, temperature of the hottest. Throttled is the share of samples with any cause that "
+            "lowers clocks."
+        ),
+        headings=(
+            phrase("arm"),
+            phrase("load"),
+            phrase("power W"),
+            phrase("limit W"),
+            phrase("energy J"),
+            phrase("J a token"),
+            phrase("clock MHz"),
+            phrase("use"),
+            phrase("°C"),
+            phrase("throttled"),
+        ),
         rows=rows,
         words=2,
     )

@@ -2,27 +2,28 @@
 
 from whichbits.analyze.itl_modes import ItlMode
 from whichbits.analyze.summary import CellSummary, Summary
+from whichbits.language.phrase import phrase
 from whichbits.record.schema import Manifest
 from whichbits.report.pooled import by_arm
 from whichbits.report.sheets.sheet import Sheet
 from whichbits.report.wording import MISSING, number, share_text
 
 _HEADINGS = (
-    "arm",
-    "load",
-    "median ms",
-    "mean ms",
-    "p99 ms",
-    "short ms",
-    "long ms",
-    "time in long",
-    "steps with prefill",
-    "with ms",
-    "without ms",
+    phrase("arm"),
+    phrase("load"),
+    phrase("median ms"),
+    phrase("mean ms"),
+    phrase("p99 ms"),
+    phrase("short ms"),
+    phrase("long ms"),
+    phrase("time in long"),
+    phrase("steps with prefill"),
+    phrase("with ms"),
+    phrase("without ms"),
 )
 _OF_THE_LONG = (5, 6, 7)
-_ONE = "By their lengths alone, the gaps of each cell form one heap."
-_TWO = "The gaps of some cells form two heaps, short and long: middle of each and its share of all gaps."
+_ONE = phrase("By their lengths alone, the gaps of each cell form one heap.")
+_TWO = phrase("The gaps of some cells form two heaps, short and long: middle of each and its share of all gaps.")
 
 
 def itl_kinds(summary: Summary, _: Manifest) -> Sheet | None:
@@ -36,9 +37,12 @@ def itl_kinds(summary: Summary, _: Manifest) -> Sheet | None:
     shown = [place for place in range(len(_HEADINGS)) if of_two or place not in _OF_THE_LONG]
     return Sheet(
         name="itl",
-        title="Kinds of gaps between tokens",
-        meaning=f"{_TWO if of_two else _ONE} A step that also prefills a neighbour's prompt takes longer; where that "
-        "is a kind of its own, median and mean tell different stories. (Of the first repeat.)",
+        title=phrase("Kinds of gaps between tokens"),
+        meaning=phrase(
+            "{kinds} A step that also prefills a neighbour's prompt takes longer; where that is a kind of its "
+            "own, median and mean tell different stories. (Of the first repeat.)",
+            kinds=_TWO if of_two else _ONE,
+        ),
         headings=tuple(_HEADINGS[place] for place in shown),
         rows=tuple(tuple(row[place] for place in shown) for row in rows),
         words=2,
@@ -53,7 +57,7 @@ def _row(cell: CellSummary, load: str) -> tuple[str, ...]:
         load,
         *(number(value) for value in (cell.itl_ms.p50, cell.itl_ms.mean, cell.itl_ms.p99)),
         _kind(kinds[0]) if kinds else MISSING,
-        _kind(kinds[1]) if len(kinds) > 1 else "none" if kinds else MISSING,
+        _kind(kinds[1]) if len(kinds) > 1 else phrase("none") if kinds else MISSING,
         share_text(modes.long_time_share if modes else None),
         share_text(steps.share if steps else None),
         number(steps.with_prefill_ms if steps else None),
@@ -62,4 +66,4 @@ def _row(cell: CellSummary, load: str) -> tuple[str, ...]:
 
 
 def _kind(mode: ItlMode) -> str:
-    return f"{number(mode.center_ms)} ({share_text(mode.share)})"
+    return phrase("{center_ms} ({share})", center_ms=number(mode.center_ms), share=share_text(mode.share))

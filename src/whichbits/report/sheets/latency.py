@@ -1,12 +1,13 @@
 """Where a request spends its time by the engine's own account: in the queue, in prefill, in decode."""
 
 from whichbits.analyze.summary import CellSummary, EngineTimes, Summary
+from whichbits.language.phrase import phrase
 from whichbits.record.schema import Manifest
 from whichbits.report.pooled import Pooled, Reading, by_arm
 from whichbits.report.sheets.sheet import Sheet, bars
 from whichbits.report.wording import number
 
-_STAGES = ("queue", "prefill", "decode")
+_STAGES = (phrase("queue"), phrase("prefill"), phrase("decode"))
 
 
 def _before_send(cell: CellSummary) -> float | None:
@@ -17,8 +18,10 @@ def _outside(cell: CellSummary) -> float | None:
     return None if cell.latency_split is None else cell.latency_split.outside
 
 
-_CLIENT: dict[str, Reading] = {"before send": _before_send, "outside": _outside}
-_OUTSIDE = "Outside is what remains of the client's TTFT: network, HTTP, tokenising, the first token's way back."
+_CLIENT: dict[str, Reading] = {phrase("before send"): _before_send, phrase("outside"): _outside}
+_OUTSIDE = phrase(
+    "Outside is what remains of the client's TTFT: network, HTTP, tokenising, the first token's way back."
+)
 
 
 def latency_split(summary: Summary, _: Manifest) -> Sheet | None:
@@ -30,10 +33,12 @@ def latency_split(summary: Summary, _: Manifest) -> Sheet | None:
     beside = tuple(name for name, reading in _CLIENT.items() if any(each.median(reading) for each, _ in known))
     return Sheet(
         name="latency-split",
-        title="Where a request's time goes",
-        meaning="Mean ms a request by the engine's counters: queue and prefill make TTFT, decode makes TPOT. "
-        f"{_OUTSIDE if beside else ''}",
-        headings=("arm", "load", *(f"{stage} ms" for stage in (*_STAGES, *beside))),
+        title=phrase("Where a request's time goes"),
+        meaning=phrase(
+            "Mean ms a request by the engine's counters: queue and prefill make TTFT, decode makes TPOT. {outside}",
+            outside=_OUTSIDE if beside else "",
+        ),
+        headings=(phrase("arm"), phrase("load"), *(phrase("{stage} ms", stage=stage) for stage in (*_STAGES, *beside))),
         rows=tuple(
             (each.arm, each.load_text, *map(number, (*means, *(each.median(_CLIENT[name]) for name in beside))))
             for each, means in known

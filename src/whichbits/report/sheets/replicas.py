@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from whichbits.analyze.summary import ReplicaSummary, Summary
+from whichbits.language.phrase import phrase
 from whichbits.record.schema import Manifest
 from whichbits.report.pooled import Pooled, by_arm
 from whichbits.report.sheets.cache import expected_text
@@ -17,9 +18,21 @@ def replicas(summary: Summary, _: Manifest) -> Sheet | None:
         return None
     return Sheet(
         name="replicas",
-        title="Replicas",
-        meaning="Requests, prompt tokens and prefix cache of each replica, repeats added up, and of all together.",
-        headings=("arm", "load", "replica", "sent", "share", "looked up", "found", "hit rate", "expected"),
+        title=phrase("Replicas"),
+        meaning=phrase(
+            "Requests, prompt tokens and prefix cache of each replica, repeats added up, and of all together."
+        ),
+        headings=(
+            phrase("arm"),
+            phrase("load"),
+            phrase("replica"),
+            phrase("sent"),
+            phrase("share"),
+            phrase("looked up"),
+            phrase("found"),
+            phrase("hit rate"),
+            phrase("expected"),
+        ),
         rows=rows,
         words=3,
     )
@@ -38,7 +51,7 @@ def _rows(each: Pooled) -> Iterator[tuple[str, ...]]:
     sent = _sum([replica.requests for replica in everyone])
     for name, parts in found.items():
         yield (each.arm, each.load_text, name, *_numbers(parts, sent), "")
-    yield (each.arm, each.load_text, "all", *_numbers(everyone, sent), expected_text(each.counted[0]))
+    yield (each.arm, each.load_text, phrase("all"), *_numbers(everyone, sent), expected_text(each.counted[0]))
 
 
 def _numbers(parts: list[ReplicaSummary], sent: int | None) -> tuple[str, ...]:

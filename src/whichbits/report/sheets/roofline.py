@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterator
 
 from whichbits.analyze.roofline import Accounting, Roofline, StepSplit
 from whichbits.analyze.summary import CellSummary, Summary
+from whichbits.language.phrase import joined, phrase
 from whichbits.record.schema import Manifest
 from whichbits.report.pooled import Pooled, Reading, by_arm
 from whichbits.report.sheets.sheet import Sheet, bars
 from whichbits.report.wording import MISSING, number, share_text
 
-_CAUSES = ("weights", "KV cache", "left over")
+_CAUSES = (phrase("weights"), phrase("KV cache"), phrase("left over"))
 
 
 def rooflines(summary: Summary, _: Manifest) -> Sheet | None:
@@ -17,20 +18,23 @@ def rooflines(summary: Summary, _: Manifest) -> Sheet | None:
     rows = tuple(_row(each) for each in known(summary))
     if not rows:
         return None
-    shares = ("bandwidth", "arithmetic", "FLOP/byte")
+    shares = (phrase("bandwidth"), phrase("arithmetic"), phrase("FLOP/byte"))
     return Sheet(
         name="roofline",
-        title="Roofline",
-        meaning=f"{_devices(summary)}. Shares are of dense peaks. By weights loaded: the bytes that the log says were "
-        "loaded, as many people count. By bytes read: without the input embedding, with the KV cache.",
+        title=phrase("Roofline"),
+        meaning=phrase(
+            "{devices}. Shares are of dense peaks. By weights loaded: the bytes that the log says were "
+            "loaded, as many people count. By bytes read: without the input embedding, with the KV cache.",
+            devices=_devices(summary),
+        ),
         headings=(
-            "arm",
-            "load",
-            "operands",
-            "step ms",
-            "batch",
-            *(f"loaded: {name}" for name in shares),
-            *(f"read: {name}" for name in shares),
+            phrase("arm"),
+            phrase("load"),
+            phrase("operands"),
+            phrase("step ms"),
+            phrase("batch"),
+            *(phrase("loaded: {name}", name=name) for name in shares),
+            *(phrase("read: {name}", name=name) for name in shares),
         ),
         rows=rows,
         words=3,
@@ -44,10 +48,21 @@ def step_split(summary: Summary, _: Manifest) -> Sheet | None:
         return None
     return Sheet(
         name="step-split",
-        title="Where a decode step's time goes",
-        meaning="Ms at peak bandwidth and peak arithmetic. Arithmetic can hide behind reads. What is left over is "
-        "launches, scheduling, dequantisation, prefill of neighbours, and peaks that kernels do not reach.",
-        headings=("arm", "load", "step ms", "weights ms", "KV cache ms", "arithmetic ms", "left over ms"),
+        title=phrase("Where a decode step's time goes"),
+        meaning=phrase(
+            "Ms at peak bandwidth and peak arithmetic. Arithmetic can hide behind reads. What is left over "
+            "is launches, scheduling, dequantisation, prefill of neighbours, and peaks that kernels do not "
+            "reach."
+        ),
+        headings=(
+            phrase("arm"),
+            phrase("load"),
+            phrase("step ms"),
+            phrase("weights ms"),
+            phrase("KV cache ms"),
+            phrase("arithmetic ms"),
+            phrase("left over ms"),
+        ),
         rows=tuple(
             (each.arm, each.load_text, *(number(value) for value in (_step(each), *parts[:2], parts[3], parts[2])))
             for each, parts in split
@@ -118,10 +133,25 @@ def _devices(summary: Summary) -> str:
     found: dict[str, dict[str, None]] = {}
     for cell in summary.cells:
         if cell.roofline:
-            device = f"{cell.roofline.device}, {number(cell.roofline.bandwidth_gb_s)} GB/s"
+            device = phrase(
+                "{device}, {bandwidth_gb_s} GB/s",
+                device=cell.roofline.device,
+                bandwidth_gb_s=number(cell.roofline.bandwidth_gb_s),
+            )
             found.setdefault(device, {})[_peak(cell.roofline)] = None
-    return "; ".join(f"{device}: {', '.join(sorted(peaks))}" for device, peaks in found.items())
+    return joined(
+        "; ",
+        (
+            phrase("{device}: {list}", device=device, list=joined(", ", sorted(peaks)))
+            for device, peaks in found.items()
+        ),
+    )
 
 
 def _peak(roofline: Roofline) -> str:
-    return f"{roofline.number_type} {number(roofline.peak_tflops)} TFLOP/s (ridge {number(roofline.ridge)})"
+    return phrase(
+        "{number_type} {peak_tflops} TFLOP/s (ridge {ridge})",
+        number_type=roofline.number_type,
+        peak_tflops=number(roofline.peak_tflops),
+        ridge=number(roofline.ridge),
+    )

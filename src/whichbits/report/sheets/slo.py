@@ -3,6 +3,7 @@
 from typing import Any
 
 from whichbits.analyze.summary import CellSummary, SloCapacity, Summary
+from whichbits.language.phrase import joined, phrase
 from whichbits.record.schema import Manifest
 from whichbits.report.pooled import Pooled, pooled
 from whichbits.report.sheets.sheet import Sheet
@@ -21,10 +22,15 @@ def service_level(summary: Summary, manifest: Manifest) -> Sheet | None:
     share = next((each.share for each in summary.slo_capacities), 0.99)
     return Sheet(
         name="slo",
-        title="Service level",
-        meaning=f"{slo_words(manifest)}: share of requests that hold it by {LOAD_NAMES[summary.load_unit]}, and the "
-        f"highest load at which {share:.0%} do (95 % interval).",
-        headings=("arm", *map(short_load, loads), "holds up to"),
+        title=phrase("Service level"),
+        meaning=phrase(
+            "{slo_words}: share of requests that hold it by {load}, and the highest load at which "
+            "{share:.0%} do (95 % interval).",
+            slo_words=slo_words(manifest),
+            load=LOAD_NAMES[summary.load_unit],
+            share=share,
+        ),
+        headings=(phrase("arm"), *map(short_load, loads), phrase("holds up to")),
         rows=tuple(
             (arm, *(share_text(held.get((arm, load))) for load in loads), capacity_text(capacity.get(arm)))
             for arm in summary.arms
@@ -35,8 +41,12 @@ def service_level(summary: Summary, manifest: Manifest) -> Sheet | None:
 def slo_words(manifest: Manifest) -> str:
     """Return the bounds of the study: ``TTFT <= 500 ms, TPOT <= 20 ms``."""
     bounds: dict[str, Any] = manifest.study.get("slo") or {}
-    known = [f"{_BOUNDS.get(name, name)} ≤ {bound:g} ms" for name, bound in bounds.items() if bound is not None]
-    return ", ".join(known) or "SLO"
+    known = [
+        phrase("{name} ≤ {bound:g} ms", name=_BOUNDS.get(name, name), bound=bound)
+        for name, bound in bounds.items()
+        if bound is not None
+    ]
+    return joined(", ", known) or "SLO"
 
 
 def capacity_text(capacity: SloCapacity | None) -> str:
@@ -44,10 +54,16 @@ def capacity_text(capacity: SloCapacity | None) -> str:
     if capacity is None:
         return MISSING
     if capacity.load is None:
-        return "no load measured"
-    low = "below the range" if capacity.low is None else short_load(capacity.low)
-    high = "beyond it" if capacity.high is None else short_load(capacity.high)
-    return f"{'at least ' if capacity.beyond else ''}{short_load(capacity.load)} ({low} to {high})"
+        return phrase("no load measured")
+    low = phrase("below the range") if capacity.low is None else short_load(capacity.low)
+    high = phrase("beyond it") if capacity.high is None else short_load(capacity.high)
+    return phrase(
+        "{bound}{load} ({low} to {high})",
+        bound=phrase("at least ") if capacity.beyond else "",
+        load=short_load(capacity.load),
+        low=low,
+        high=high,
+    )
 
 
 def _share(each: Pooled) -> float | None:

@@ -2,11 +2,21 @@
 
 from whichbits.analyze.cold_start import ColdStart
 from whichbits.analyze.summary import Summary
+from whichbits.language.phrase import phrase
 from whichbits.record.schema import Manifest
 from whichbits.report.sheets.sheet import Sheet
 from whichbits.report.wording import MISSING, number
 
-_STAGES = ("download", "weights", "load", "compile", "cuda_graphs", "init", "rest", "ready")
+_STAGES = {
+    "download": phrase("download"),
+    "weights": phrase("weights"),
+    "load": phrase("loading"),
+    "compile": phrase("compile"),
+    "cuda_graphs": phrase("CUDA graphs"),
+    "init": phrase("init"),
+    "rest": phrase("rest"),
+    "ready": phrase("ready"),
+}
 
 
 def cold_starts(summary: Summary, _: Manifest) -> Sheet | None:
@@ -17,10 +27,12 @@ def cold_starts(summary: Summary, _: Manifest) -> Sheet | None:
         return None
     return Sheet(
         name="cold-start",
-        title="Cold start",
-        meaning="Seconds of the slowest replica. Load holds download and weights; init comes after it and holds "
-        "compilation and CUDA graphs; the rest is process, imports and tokenizer.",
-        headings=("arm", *(stage.replace("_", " ").replace("cuda", "CUDA") for stage in shown)),
+        title=phrase("Cold start"),
+        meaning=phrase(
+            "Seconds of the slowest replica. Loading holds download and weights; init comes after it and holds "
+            "compilation and CUDA graphs; the rest is process, imports and tokenizer."
+        ),
+        headings=(phrase("arm"), *(_STAGES[stage] for stage in shown)),
         rows=tuple((name, *(_seconds(start, stage) for stage in shown)) for name, start in starts.items()),
     )
 

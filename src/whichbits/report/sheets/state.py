@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from whichbits.analyze.summary import CellSummary, EngineLevel, Summary
+from whichbits.language.phrase import phrase
 from whichbits.record.schema import Manifest
 from whichbits.report.pooled import Pooled, Reading, by_arm
 from whichbits.report.sheets.sheet import Sheet
@@ -16,20 +17,22 @@ def engine_state(summary: Summary, _: Manifest) -> Sheet | None:
         return None
     return Sheet(
         name="state",
-        title="Batch and KV cache",
-        meaning="Requests running and waiting and KV cache in use by scrapes during the cell, mean and peak; beside "
-        "it the mean batch by Little's law.",
+        title=phrase("Batch and KV cache"),
+        meaning=phrase(
+            "Requests running and waiting and KV cache in use by scrapes during the cell, mean and peak; "
+            "beside it the mean batch by Little's law."
+        ),
         headings=(
-            "arm",
-            "load",
-            "mean batch",
-            "running mean",
-            "running peak",
-            "waiting mean",
-            "waiting peak",
-            "KV mean",
-            "KV peak",
-            "preemptions",
+            phrase("arm"),
+            phrase("load"),
+            phrase("mean batch"),
+            phrase("running mean"),
+            phrase("running peak"),
+            phrase("waiting mean"),
+            phrase("waiting peak"),
+            phrase("KV mean"),
+            phrase("KV peak"),
+            phrase("preemptions"),
         ),
         rows=rows,
         words=2,

@@ -1,6 +1,7 @@
 """Where a pair of arms trades places at the median, at p90 and at p99, side by side."""
 
 from whichbits.analyze.summary import Crossover, Summary
+from whichbits.language.phrase import joined, phrase
 from whichbits.record.schema import Manifest
 from whichbits.report.sheets.sheet import Sheet
 from whichbits.report.wording import LOAD_NAMES, MISSING, crossing_text
@@ -16,7 +17,11 @@ def tail_ladder(summary: Summary, _: Manifest) -> Sheet | None:
     }
     pairs = tuple(dict.fromkeys(each.arms for each in summary.crossovers))
     rows = tuple(
-        (name, " / ".join(pair), *(rung_text(known.get((f"{time}.{rung}", pair))) for rung in _RUNGS))
+        (
+            name,
+            joined(" / ", pair),
+            *(rung_text(known.get((f"{time}.{rung}", pair))) for rung in _RUNGS),
+        )
         for time, name in _TIMES.items()
         for pair in pairs
     )
@@ -25,10 +30,14 @@ def tail_ladder(summary: Summary, _: Manifest) -> Sheet | None:
         return None
     return Sheet(
         name="tails",
-        title="Tail ladder",
-        meaning=f"Where the lead changes, in {LOAD_NAMES[summary.load_unit]}, for the median and its tails. {MISSING}: "
-        "fewer than 10 samples lie beyond the percentile, so that it is not compared.",
-        headings=("time", "arms", *_RUNGS),
+        title=phrase("Tail ladder"),
+        meaning=phrase(
+            "Where the lead changes, in {load}, for the median and its tails. {missing}: fewer than 10 "
+            "samples lie beyond the percentile, so that it is not compared.",
+            load=LOAD_NAMES[summary.load_unit],
+            missing=MISSING,
+        ),
+        headings=(phrase("time"), phrase("arms"), *_RUNGS),
         rows=shown,
         words=5,
     )
@@ -39,7 +48,16 @@ def rung_text(crossover: Crossover | None) -> str:
     if crossover is None:
         return MISSING
     if crossover.verdict == "crosses":
-        where = ", ".join(crossing_text(crossing) for crossing in crossover.crossings)
-        return f"{crossover.leader_low_load or 'tie'} → {crossover.leader_high_load or 'tie'} at {where}"
+        where = joined(", ", (crossing_text(crossing) for crossing in crossover.crossings))
+        return phrase(
+            "{leader_low_load} → {leader_high_load} at {where}",
+            leader_low_load=crossover.leader_low_load or phrase("tie"),
+            leader_high_load=crossover.leader_high_load or phrase("tie"),
+            where=where,
+        )
     leader = crossover.leader_high_load or crossover.leader_low_load
-    return {"none": f"{leader} at every load", "tie": "tie", "noisy": "too noisy"}[crossover.verdict]
+    return {
+        "none": phrase("{leader} at every load", leader=leader),
+        "tie": phrase("tie"),
+        "noisy": phrase("too noisy"),
+    }[crossover.verdict]

@@ -36,6 +36,7 @@ from whichbits.serve.embedded.pipeline import (
     Blocks,
     build_pipeline,
     compile_properties,
+    echoed_logprobs,
     finish_reason,
     generation_config,
     measure_blocks,
@@ -84,6 +85,7 @@ class Engine:
         self._tokenizer = genai.Tokenizer(self._folder)
         self._pipeline: Any = build_pipeline(self._folder, self._tokenizer, settings)
         self._handles: dict[int, Any] = {}
+        self._to_echo: dict[int, int] = {}
         self._cancelled = False
         announce("model loaded", model_load_seconds=round(time.monotonic() - started, 3))
 
@@ -112,6 +114,7 @@ class Engine:
                 self._add(command)
             case Cancel(sequence):
                 handle = self._handles.pop(sequence, None)
+                self._to_echo.pop(sequence, None)
                 if handle is not None:
                     handle.cancel()
                     self._cancelled = True  # its blocks come back with the next step
@@ -127,6 +130,8 @@ class Engine:
             self._connection.send(Output(request.sequence, [], None, "abort", " ".join(str(refusal).split())))
         else:
             self._handles[request.sequence] = handle
+            if request.sampling.echo:
+                self._to_echo[request.sequence] = len(request.prompt)
 
     def _step(self) -> Step:
         started = time.monotonic()
@@ -148,12 +153,16 @@ class Engine:
         finished = finish_reason(generated.finish_reason)
         if finished is not None:
             del self._handles[sequence]
-        return [Output(sequence, list(generated.generated_ids), list(generated.generated_log_probs), finished)]
+        tokens, logprobs = list(generated.generated_ids), list(generated.generated_log_probs)
+        echoed = echoed_logprobs(logprobs, len(tokens), self._to_echo.get(sequence, 0))
+        new = len(tokens) - self._to_echo.pop(sequence, 0)
+        return [Output(sequence, tokens[-new:], logprobs[-new:], finished, prompt_logprobs=echoed)]
 
     def _ended_silently(self, sequence: int, handle: Any) -> list[Output]:
         if handle.get_status() == genai.GenerationStatus.RUNNING:
             return []
         del self._handles[sequence]
+        self._to_echo.pop(sequence, None)
         reason = "the KV cache is too small for this request"
         return [Output(sequence, [], None, "abort", reason)]
 

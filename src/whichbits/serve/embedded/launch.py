@@ -84,6 +84,7 @@ class EmbeddedEngine:
         stored = store_weights(arm.model, plan.linear)
         facts = checkpoint_facts(stored.path)
         facts["made_from"] = Fact(stored.source, str(stored.path))
+        facts["made_from_type"] = Fact(stored.source_type, str(stored.path))
         facts["made_from_sha256"] = Fact(stored.source_sha256, str(stored.path))
         return Prepared(str(stored.path), facts)
 

@@ -42,6 +42,7 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
     ignore_eos: bool = False
     stop_token_ids: tuple[int, ...] = ()
     logprobs: bool = False
+    echo: bool = False
 
 
 class Add(msgspec.Struct, frozen=True, tag=True, array_like=True):
@@ -70,13 +71,18 @@ class Ready(msgspec.Struct, frozen=True, tag=True, array_like=True):
 
 
 class Output(msgspec.Struct, frozen=True, tag=True, array_like=True):
-    """What one step added to one answer, or why it was refused; ``logprobs`` are parallel to ``tokens``."""
+    """What one step added to one answer, or why it was refused; ``logprobs`` are parallel to ``tokens``.
+
+    ``prompt_logprobs`` come once, with the first tokens of an answer that echoes its prompt: one a prompt token, None
+    for the first, which nothing precedes, and for those that were not computed, since the prefix cache had them.
+    """
 
     sequence: int
     tokens: list[int]
     logprobs: list[float] | None
     finish_reason: FinishReason | None
     error: str | None = None
+    prompt_logprobs: list[float | None] | None = None
 
 
 class Step(msgspec.Struct, frozen=True, tag=True, array_like=True):

@@ -4,6 +4,7 @@ What the engine cannot do is refused, never ignored: an ignored parameter would 
 """
 
 import time
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -73,12 +74,21 @@ _SHARED = frozenset(Sampling.__struct_fields__) & frozenset(Generation.__struct_
 
 
 class CompletionRequest(Generation, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A body of /v1/completions; ``logprobs`` gives the chosen token's, so 0 and 1 mean the same."""
+    """A body of /v1/completions; ``logprobs`` gives the chosen token's, so 0 and 1 mean the same.
+
+    With ``echo`` the prompt's tokens come first, each with its own log-probability; null where it was not computed.
+    """
 
     prompt: str | list[int | str | list[int]]
     logprobs: Literal[0, 1] | None = None
     add_special_tokens: bool = True
-    echo: Literal[False] = False
+    echo: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse an echo in pieces; msgspec makes the ValueError one of a wrong body."""
+        if self.echo and self.stream:
+            message = "echo is given with whole answers only: leave stream out"
+            raise ValueError(message)
 
 
 class ChatMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -122,8 +132,9 @@ class Piece(NamedTuple):
     text: str
     tokens: list[int]
     token_texts: list[str]
-    logprobs: list[float] | None
+    logprobs: Sequence[float | None] | None
     finish_reason: str | None
+    prompt_logprobs: list[float | None] | None = None
 
 
 def parse(body: bytes, kind: type[Body]) -> Body:

@@ -1,6 +1,7 @@
 """OpenVINO GenAI's pipeline in the engine's words: build it, measure its blocks, translate."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,7 @@ def generation_config(sampling: Sampling, end: int | None) -> Any:
         config.rng_seed = sampling.seed if sampling.seed is not None else time.monotonic_ns() % 2**31
     if sampling.logprobs:
         config.logprobs = 1
+    config.echo = sampling.echo
     ends = {end} - {None} if not sampling.ignore_eos else set()
     stops = ends | set(sampling.stop_token_ids)
     config.stop_token_ids = stops
@@ -105,3 +107,16 @@ def finish_reason(reason: Any) -> FinishReason | None:
     if reason == genai.GenerationFinishReason.LENGTH:
         return "length"
     return None
+
+
+def echoed_logprobs(logprobs: Sequence[float], tokens: int, prompt: int) -> list[float | None] | None:
+    """Return one log-probability a prompt token out of those of the first ``tokens`` read; None if none is echoed.
+
+    OpenVINO GenAI gives those of the tokens that it computed, the last of them the newest. A prompt's first token has
+    no log-probability; what the prefix cache holds is not computed again.
+    """
+    if not prompt:
+        return None
+    known = list(logprobs[: len(logprobs) - (tokens - prompt)])
+    missing = prompt - len(known)
+    return [None] * missing + known if missing else [None, *known[1:]]

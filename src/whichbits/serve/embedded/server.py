@@ -94,6 +94,7 @@ class Server:
         prompt = single_prompt(request.prompt)
         ids = self._tokens.encode(prompt, special=request.add_special_tokens) if isinstance(prompt, str) else prompt
         sampling = request.sampling(self._room(ids), _COMPLETION_TOKENS, logprobs=request.logprobs is not None)
+        sampling = msgspec.structs.replace(sampling, echo=request.echo)
         return await self._answer(http, Job(request, ids, sampling, CompletionShape(), _identity("cmpl")))
 
     async def chat(self, http: web.Request) -> web.StreamResponse:
@@ -179,9 +180,20 @@ class Server:
             logprobs=[value for piece in pieces for value in piece.logprobs or ()] if job.sampling.logprobs else None,
             finish_reason=pieces[-1].finish_reason,
         )
-        choice = job.shape.choice(together, streamed=False) | _ids(job, together.tokens)
+        shown = self._after_prompt(job, pieces[0].prompt_logprobs, together) if job.sampling.echo else together
+        choice = job.shape.choice(shown, streamed=False) | _ids(job, together.tokens)
         body = envelope(job.shape.answer_object, job.identity, self._name, [choice])
         return _json(body | {"usage": usage(len(job.prompt), len(together.tokens))})
+
+    def _after_prompt(self, job: Job, prompt_logprobs: list[float | None] | None, answer: Piece) -> Piece:
+        """Return the answer with its prompt before it; ids stay the answer's own."""
+        texts = [self._tokens.vocabulary.text([token]) for token in job.prompt]
+        before = prompt_logprobs or [None] * len(job.prompt)
+        return answer._replace(
+            text=self._tokens.vocabulary.text(job.prompt) + answer.text,
+            token_texts=[*texts, *answer.token_texts],
+            logprobs=None if answer.logprobs is None else [*before, *answer.logprobs],
+        )
 
     async def _streamed(self, http: web.Request, job: Job) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream; charset=utf-8"})
@@ -240,6 +252,7 @@ class Server:
             token_texts=[self._tokens.vocabulary.text([token]) for token in output.tokens],
             logprobs=output.logprobs if job.sampling.logprobs else None,
             finish_reason=output.finish_reason,
+            prompt_logprobs=output.prompt_logprobs,
         )
 
 

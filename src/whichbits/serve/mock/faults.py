@@ -21,6 +21,7 @@ FaultKind = Literal[
 ]
 Number = TypeVar("Number", int, float)
 _NEEDS_VALUE = ("status", "error", "cut", "reset", "stall", "slow_headers")
+_FIRST_STATUS, _LAST_STATUS = 200, 599  # 100 to 199 come before an answer, not instead of it
 
 
 @dataclass(frozen=True)
@@ -82,8 +83,11 @@ def _parse(word: str) -> Fault:
     kind = next((known for known in _kinds() if known == name), None)
     if kind is None or bool(value) != (kind in _NEEDS_VALUE):
         raise _unreadable(word)
+    number = _read(int, value, word) if value else 0
+    if kind == "status" and not _FIRST_STATUS <= number <= _LAST_STATUS:
+        raise _unreadable(word)
     share, numbers = _where(where, word)
-    return Fault(kind, _read(int, value, word) if value else 0, share, numbers)
+    return Fault(kind, number, share, numbers)
 
 
 def _kinds() -> Iterator[FaultKind]:
@@ -94,7 +98,10 @@ def _where(text: str, word: str) -> tuple[float, tuple[int, ...] | None]:
     if not text:
         return 1.0, None
     if text.endswith("%"):
-        return _read(float, text[:-1], word) / 100, None
+        share = _read(float, text[:-1], word) / 100
+        if not share <= 1:
+            raise _unreadable(word)
+        return share, None
     return 1.0, tuple(_read(int, number, word) for number in text.split(","))
 
 

@@ -16,6 +16,9 @@ RoleChunk = Literal["with_token", "early", "none"]
 
 MODEL = "whichbits-mock"
 
+_MOST = 10**9
+"""Of any number: as milliseconds eleven days, and still far from where nanoseconds overflow."""
+
 
 @dataclass(frozen=True)
 class MockSettings:
@@ -77,6 +80,8 @@ class MockSettings:
         for name, bound in least.items():
             if not getattr(self, name) >= bound:
                 raise _unusable(name, f"{getattr(self, name)} is below {bound}")
+            if getattr(self, name) > _MOST:
+                raise _unusable(name, f"{getattr(self, name)} is above {_MOST}")
         if self.jitter > 1:
             raise _unusable("jitter", f"{self.jitter} is more than the whole gap, 1")
         if self.cadence == "steps" and self.itl_ms + self.itl_per_running_ms <= 0:

@@ -44,7 +44,7 @@ class VllmEngine:
         installed = _installed(arm)
         for place in places(arm, "127.0.0.1"):
             server_flags(arm, installed, place)
-            server_environment(installed, place, os.environ)
+            server_environment(installed, place, arm.weight_format, os.environ)
         stored = None if folder is None else wrong_stored_bits(arm, checkpoint_facts(folder), {})
         return [] if stored is None else [stored]
 
@@ -71,7 +71,9 @@ class VllmEngine:
         }
         address = [word for pair in words.items() for word in pair]
         argv = (installed.python, "-m", _SERVER, *address, *server_flags(arm, installed, place))
-        return Launch(argv, server_environment(installed, place, os.environ), _device(installed, place))
+        return Launch(
+            argv, server_environment(installed, place, arm.weight_format, os.environ), _device(installed, place)
+        )
 
     def served_model(self, arm: Arm) -> str:
         """Return the name that requests use: the hub's, or the folder's."""

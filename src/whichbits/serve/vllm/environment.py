@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from whichbits.errors import BadInput
 from whichbits.serve.engine import Place
 from whichbits.serve.vllm.interpreter import PROFILER_BY_FLAG, InstalledVllm
+from whichbits.study.arm import WeightFormat
 
 _ALWAYS = {
     # /reset_prefix_cache and /server_info exist only in this mode; the server listens on loopback.
@@ -18,13 +19,15 @@ _ALWAYS = {
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
-def server_environment(installed: InstalledVllm, place: Place, ours: Mapping[str, str]) -> dict[str, str]:
+def server_environment(
+    installed: InstalledVllm, place: Place, weight_format: WeightFormat, ours: Mapping[str, str]
+) -> dict[str, str]:
     """Return the variables of a server at ``place``; ``ours`` is the environment that whichbits runs in.
 
     Raises:
         BadInput: ``vllm_gpu_hidden`` if the place has a GPU that our own environment hides.
     """
-    always = _ALWAYS | _profiler(installed, place)
+    always = _ALWAYS | _profiler(installed, place) | _activations(installed, weight_format)
     if place.gpus is None or installed.on_cpu:
         return always
     # By bus, as nvidia-smi counts: CUDA's own order puts the fastest device first.
@@ -42,6 +45,14 @@ def _profiler(installed: InstalledVllm, place: Place) -> dict[str, str]:
         # Writing a trace takes longer than older engines let a call take, in milliseconds.
         "VLLM_RPC_TIMEOUT": "1800000",
     }
+
+
+def _activations(installed: InstalledVllm, weight_format: WeightFormat) -> dict[str, str]:
+    """Say how wide activations are beside 4-bit weights: on processors with AMX vLLM rounds them to 8 bits unasked.
+
+    The kernel's name in the log is the same either way.
+    """
+    return {"VLLM_CPU_INT4_W4A8": str(int(weight_format == "w4a8-int8"))} if installed.on_cpu else {}
 
 
 def _devices(gpus: tuple[int, ...], visible: str | None) -> list[str]:

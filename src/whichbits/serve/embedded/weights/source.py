@@ -42,11 +42,12 @@ BUILT_IN = {
 
 @dataclass(frozen=True)
 class StoredWeights:
-    """One format of one model in the cache; ``source`` names what it was made from."""
+    """One format of one model in the cache; made from ``source``, whose linear layers have ``source_type``."""
 
     path: Path
     source: str
     source_sha256: str
+    source_type: str
 
 
 def cache_folder() -> Path:
@@ -72,7 +73,8 @@ def store_weights(model: str, linear: GGMLQuantizationType) -> StoredWeights:
         if not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             _make(source, target, linear)
-    return StoredWeights(target, model, sha256)
+        source_type = linear_type(read_gguf_header(source))
+    return StoredWeights(target, model, sha256, source_type)
 
 
 def _make(source: Path, target: Path, linear: GGMLQuantizationType) -> None:

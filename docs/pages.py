@@ -1,0 +1,82 @@
+"""Lays out the documentation's pages for the site: README and docs/, with links that hold there, and llms.txt.
+
+``python docs/pages.py FOLDER``. On the site there is no source tree: what a page links to outside the site is named by
+its path instead.
+"""
+
+import re
+import shutil
+import sys
+from os.path import relpath
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+MOVED = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+
+_LINK = re.compile(r"(?P<text>!?\[[^\]]*\])\((?!https?:|#)(?P<path>[^)#\s]+)(?P<anchor>#[^)]*)?\)")
+
+
+def sources() -> dict[Path, Path]:
+    """Return where each page and picture of the site comes from, by its path on the site."""
+    inner = {path.relative_to(ROOT / "docs"): path for path in (ROOT / "docs").rglob("*") if _belongs(path)}
+    return {Path(name): ROOT / source for source, name in MOVED.items()} | inner
+
+
+def relinked(text: str, source: Path, places: dict[Path, Path]) -> str:
+    """Return a page with its links as they are on the site.
+
+    ``places`` gives the path on the site of each file that is there.
+
+    Raises:
+        FileNotFoundError: a link leads nowhere.
+    """
+
+    def link(found: re.Match[str]) -> str:
+        target = (source.parent / found["path"]).resolve()
+        if not target.exists():
+            raise FileNotFoundError(f"{source}: {found['path']}")
+        if target in places:
+            return f"{found['text']}({relpath(places[target], places[source].parent)}{found['anchor'] or ''})"
+        return f"{found['text'].strip('![]')} (`{target.relative_to(ROOT)}` in the repository)"
+
+    return _LINK.sub(link, text)
+
+
+def llms(pages: dict[Path, str]) -> str:
+    """Return llms.txt: what the project is, and each page with its first sentence. See https://llmstxt.org."""
+    opening = re.search(r"^\*\*.*?\n\n", pages[Path("index.md")], re.MULTILINE | re.DOTALL)
+    assert opening, "README.md opens with its question in bold"  # noqa: S101 - a page of ours
+    told = " ".join(opening[0].split())
+    lines = [_listed(path, text) for path, text in sorted(pages.items()) if path.name != "index.md"]
+    return "\n".join(["# whichbits", "", f"> {told}", "", "## Pages", "", *lines]) + "\n"
+
+
+def _listed(path: Path, text: str) -> str:
+    title = re.search(r"^# (.*)$", text, re.MULTILINE)
+    prose = [part for part in text.split("\n\n") if re.match(r"[A-Z*`0-9]", part) and not part.startswith("```")]
+    first = re.split(r"(?<=[.?])\s", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(prose[0].split())))[0]
+    return f"- [{title[1] if title else path.stem}]({path}): {first}"
+
+
+def main(folder: Path) -> None:
+    """Write the pages into ``folder``, which is emptied first."""
+    shutil.rmtree(folder, ignore_errors=True)
+    found = sources()
+    places = {source.resolve(): path for path, source in found.items()}
+    pages: dict[Path, str] = {}
+    for path, source in found.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        if source.suffix == ".md":
+            pages[path] = relinked(source.read_text(encoding="utf-8"), source.resolve(), places)
+            (folder / path).write_text(pages[path], encoding="utf-8")
+        else:
+            shutil.copy(source, folder / path)
+    (folder / "llms.txt").write_text(llms(pages), encoding="utf-8")
+
+
+def _belongs(path: Path) -> bool:
+    return path.suffix in {".md", ".svg", ".json", ".png"}
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,1 @@
+"""What arms' answers mean: how far they are from a reference's, and how sure that is."""

@@ -1,0 +1,1 @@
+"""A study that decides its cells while it runs."""

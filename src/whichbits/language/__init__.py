@@ -1,0 +1,1 @@
+"""Sentences that can be said in more than one language."""

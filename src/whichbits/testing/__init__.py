@@ -1,0 +1,1 @@
+"""Performance gates in pytest."""

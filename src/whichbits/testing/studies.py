@@ -1,0 +1,41 @@
+"""Measures the studies that tests name, each in a process of its own and once a session."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from whichbits.errors import SloMissed
+
+_GOOD = (0, SloMissed.exit_code)
+"""An SLO that was missed is for the test to judge."""
+
+
+class Studies:
+    """The runs of this session by study."""
+
+    def __init__(self, folder: Path) -> None:
+        """Keep runs below ``folder``."""
+        self._folder = folder
+        self._runs: dict[Path, Path] = {}
+
+    def measured(self, study: Path) -> Path:
+        """Return the run folder of a study, which is measured at the first call.
+
+        Raises:
+            RuntimeError: the run ended with another exit code than 0 or 5; the message holds the end of what it said.
+        """
+        if study not in self._runs:
+            self._runs[study] = self._measure(study)
+        return self._runs[study]
+
+    def _measure(self, study: Path) -> Path:
+        output = self._folder / str(len(self._runs))
+        # A process of its own: a study takes signals and event loops for itself.
+        command = [sys.executable, "-m", "whichbits", "run", str(study), "--output", str(output), "--json", "--plain"]
+        ended = subprocess.run(command, capture_output=True, text=True, check=False)
+        if ended.returncode not in _GOOD:
+            raise RuntimeError(
+                f"whichbits run {study} ended with exit code {ended.returncode}:\n{ended.stderr[-2000:]}"
+            )
+        (folder,) = output.iterdir()
+        return folder
