@@ -55,8 +55,9 @@ def test_the_kernel_and_the_kv_cache_on_the_card_that_the_study_names(tmp_path: 
 
 
 def test_weights_that_do_not_fit_the_card(tmp_path: Path) -> None:
-    arm = vllm(tmp_path, config__json=QWEN, tokenizer__json="{}")
-    found = {each.code: each.state for each in check_arms(Patient((), study(arm, gpu="T4")))}
+    arm = vllm(tmp_path, config__json=QWEN.replace("bfloat16", "float16"), tokenizer__json="{}")
+    fitting = arm | {"weight_format": "fp16"}
+    found = {each.code: each.state for each in check_arms(Patient((), study(fitting, gpu="T4")))}
     assert found["does_not_fit"] == "problem"
 
 

@@ -40,7 +40,9 @@ class Beds:
             await self.put_to_bed(self.awake)
         await unless(self.stage.stop, wake(running))
         self.awake = running
-        warmth = await unless(self.stage.stop, warm_up(self.stage.study, running, self.stage.crew, self.stage.cells_ended))
+        warmth = await unless(
+            self.stage.stop, warm_up(self.stage.study, running, self.stage.crew, self.stage.cells_ended)
+        )
         note = self._as_before(running, warmth.medians_ms[-1])
         self.stage.listen(Notice(f"{running.record.arm}: {note}"))
         return replace(cell, notes=(*cell.notes, note))

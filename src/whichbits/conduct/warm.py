@@ -30,8 +30,8 @@ class Warmth(NamedTuple):
 async def warm_up(study: Study, running: RunningArm, crew: Crew, visit: int = 0) -> Warmth:
     """Send rounds of the study's own traffic until two rounds' median pace agree.
 
-    The pace is TPOT, or TTFT where answers have a single token. Each ``visit`` of a server has prompts of its own. Raises
-    ServerNotReady if a round has no good answer.
+    The pace is TPOT, or TTFT where answers have a single token. Each ``visit`` of a server has prompts of its own.
+    Raises ServerNotReady if a round has no good answer.
     """
     rule, began_ns = study.warm_up, time.monotonic_ns()
     medians: list[float] = []
