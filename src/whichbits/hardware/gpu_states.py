@@ -1,10 +1,9 @@
 """What NVIDIA cards are doing and may do now, as nvidia-smi tells it, before anything of ours runs on them."""
 
-import csv
-import subprocess
 from dataclasses import dataclass
 
-_SECONDS = 20.0
+from whichbits.hardware.nvidia_smi import ask
+
 _FIELDS = (
     "index",
     "name",
@@ -55,29 +54,15 @@ class GpuUser:
 
 def gpu_states() -> list[GpuState]:
     """Return one state a card; empty where there is no card or no driver."""
-    return [_state(dict(zip(_FIELDS, row, strict=True))) for row in _query("gpu", _FIELDS) if len(row) == len(_FIELDS)]
+    return [_state(dict(zip(_FIELDS, row, strict=True))) for row in ask("gpu", _FIELDS) if len(row) == len(_FIELDS)]
 
 
 def gpu_users() -> list[GpuUser]:
     """Return the processes on all cards; inside a container the driver hides those of others."""
-    rows = _query("compute-apps", ("gpu_uuid", "pid", "process_name", "used_memory"))
+    rows = ask("compute-apps", ("gpu_uuid", "pid", "process_name", "used_memory"))
     return [
         GpuUser(uuid, pid, name, _number(memory)) for uuid, pid, name, memory in (row for row in rows if len(row) == 4)
     ]
-
-
-def _query(what: str, fields: tuple[str, ...]) -> list[list[str]]:
-    try:
-        listed = subprocess.run(
-            ["nvidia-smi", f"--query-{what}={','.join(fields)}", "--format=csv,noheader,nounits"],
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=_SECONDS,
-        ).stdout
-    except (OSError, subprocess.SubprocessError):
-        return []
-    return [[cell.strip() for cell in row] for row in csv.reader(listed.splitlines()) if row]
 
 
 def _state(row: dict[str, str]) -> GpuState:

@@ -7,11 +7,12 @@ _QUERY = ("index", "name", "uuid", "memory.total", "driver_version", "power.limi
 _SECONDS = 20.0
 
 
-def installed_gpus() -> list[dict[str, str]]:
-    """Return one mapping a card, by nvidia-smi's own field names; empty where there is no card or no driver."""
+def ask(what: str, fields: tuple[str, ...], *, units: bool = False) -> list[list[str]]:
+    """Return a row of cells a ``gpu`` or ``compute-apps`` process; empty where there is no card or no driver."""
+    form = "csv,noheader" if units else "csv,noheader,nounits"
     try:
         listed = subprocess.run(
-            ["nvidia-smi", f"--query-gpu={','.join(_QUERY)}", "--format=csv,noheader"],
+            ["nvidia-smi", f"--query-{what}={','.join(fields)}", f"--format={form}"],
             capture_output=True,
             text=True,
             check=True,
@@ -19,21 +20,20 @@ def installed_gpus() -> list[dict[str, str]]:
         ).stdout
     except (OSError, subprocess.SubprocessError):
         return []
-    return [dict(zip(_QUERY, map(str.strip, row), strict=False)) for row in csv.reader(listed.splitlines()) if row]
+    return [[cell.strip() for cell in row] for row in csv.reader(listed.splitlines()) if row]
+
+
+def installed_gpus() -> list[dict[str, str]]:
+    """Return one mapping a card, by nvidia-smi's own field names; empty where there is no card or no driver."""
+    return [dict(zip(_QUERY, row, strict=False)) for row in ask("gpu", _QUERY, units=True)]
 
 
 def used_memory_mib() -> float | None:
     """Return the memory that is taken on all cards together; None where there is no card or no driver."""
+    rows = ask("gpu", ("memory.used",))
     try:
-        listed = subprocess.run(
-            ["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits"],
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=_SECONDS,
-        ).stdout
-        return sum(float(line) for line in listed.split()) if listed.split() else None
-    except (OSError, subprocess.SubprocessError, ValueError):
+        return sum(float(used) for (used,) in rows) if rows else None
+    except ValueError:
         return None
 
 
