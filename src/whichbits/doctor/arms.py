@@ -29,11 +29,12 @@ def check_arms(patient: Patient) -> Iterator[Diagnosis]:
     """Look at every arm of the study."""
     if patient.study is None:
         return
+    card = next((state.name for state in gpu_states()), None) or patient.study.gpu
     for name, arm in patient.study.arms.items():
-        yield from _arm(name, arm, patient.study)
+        yield from _arm(name, arm, card, patient.study.engine_version)
 
 
-def _arm(name: str, arm: Arm, study: Study) -> Iterator[Diagnosis]:
+def _arm(name: str, arm: Arm, card: str | None, engine_version: str | None) -> Iterator[Diagnosis]:
     subject = f"arm {name}"
     refused = _refusal(name, arm)
     if refused is None:
@@ -44,7 +45,8 @@ def _arm(name: str, arm: Arm, study: Study) -> Iterator[Diagnosis]:
         return
     if arm.engine == "vllm" and arm.target is None:
         yield from _files(subject, arm)
-        yield from _on_card(subject, arm, study)
+        if card is not None:
+            yield from _on_card(subject, arm, card, engine_version)
 
 
 def _refusal(name: str, arm: Arm) -> WhichbitsError | None:
@@ -107,13 +109,10 @@ def reachable(address: str) -> bool:
         return False
 
 
-def _on_card(subject: str, arm: Arm, study: Study) -> Iterator[Diagnosis]:
+def _on_card(subject: str, arm: Arm, card: str, engine_version: str | None) -> Iterator[Diagnosis]:
     """Say which kernel would run and what the KV cache would hold, on the card that is here or that the study names."""
-    card = next((state.name for state in gpu_states()), None) or study.gpu
-    if card is None:
-        return
     try:
-        deployment = Deployment.of(arm, card, study.engine_version)
+        deployment = Deployment.of(arm, card, engine_version)
         room = room_of(deployment, default_constants())
     except BadInput as refused:
         state = "problem" if refused.code in ("kernel_impossible", "does_not_fit") else "unknown"
