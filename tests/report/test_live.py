@@ -1,7 +1,9 @@
 """Progress: a line an event and each tenth in a log, few redraws on a terminal, an honest time left."""
 
 import io
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -68,7 +70,7 @@ def plain_lines(cells: tuple[Cell, ...] = CELLS) -> list[str]:
 
 def test_a_log_gets_a_line_at_every_tenth_of_the_study() -> None:
     ticking = [line for line in plain_lines() if "requests  " in line]
-    shares = [line[: line.index("]") + 1] for line in ticking]
+    shares = [line[line.index("[") : line.index("]") + 1] for line in ticking]
 
     tenths = [f"[{share:3d}%]" for share in range(10, 101, 10)]
     assert [share for share in shares if share in tenths] == tenths
@@ -79,10 +81,26 @@ def test_a_log_gets_one_line_for_each_other_event() -> None:
     lines = plain_lines()
 
     assert sum("started" in line for line in lines) == 4
-    assert sum("TPOT 20.5 ms" in line for line in lines) == 4
+    assert sum("TPOT  20.5 ms" in line for line in lines) == 4
     assert sum("ready after 2s; kv cache 11264 tokens" in line for line in lines) == 2
-    assert lines[0] == "[  0%] 4 cells over a, b"
-    assert lines[-1] == "[100%] done"
+    assert all(re.fullmatch(r"\d\d:\d\d:\d\d \[[ \d]{3}%\] [ -~]+", line) for line in lines)
+    assert lines[0].endswith(" [  0%] 4 cells over a, b")
+    assert lines[-1].endswith(" [100%] done")
+
+
+def test_numbers_of_cells_that_ended_stand_below_each_other() -> None:
+    names = {"a": "a", "b": "w4a16-gptq"}
+    cells = tuple(replace(cell, arm=names[cell.arm]) for cell in CELLS)
+    clock, file = Time(), io.StringIO()
+    with listener(Console(file=file, width=80), clock=clock) as progress:
+        progress(StudyStarted(cells, tuple(names.values())))
+        for cell, speed in zip(cells, (9.5, 99.5, 999.5, 9999.5), strict=True):
+            progress(CellFinished(replace(cell, state="done", requests=cell.cell * 1000, failed=0), speed, speed))
+    ended = [line for line in file.getvalue().splitlines() if "TPOT" in line]
+
+    assert len(ended) == 4
+    for word in (" requests", " tok/s", "TPOT"):
+        assert len({line.index(word) for line in ended}) == 1
 
 
 def test_the_time_left_follows_from_finished_cells_of_the_same_load() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -98,7 +99,8 @@ def carry_out(
 ) -> int:
     """Serve and drive what is left of a task, write its report, ``show`` the answer, and return the exit code."""
     traffic_facts(task.study)  # files that cannot be read are known before weights are fetched
-    with listener(plain_lines=plain or None) as listen, engaged(task.study.client) as crew:
+    with engaged(task.study.client) as crew, ExitStack() as shown:
+        listen = shown.enter_context(listener(plain_lines=plain or None))
         _prepare(tuple(task.arms.values()), listen)
         writer = _writer(task, output)
         stop = asyncio.Event()
@@ -106,6 +108,7 @@ def carry_out(
             stage = Stage(task.study, writer, listen, stop, origin_ns(writer.manifest), crew)
             ended = uvloop.run(_conduct(stage, task.visits, resumed=task.folder is not None))
             crew.close()
+            shown.close()  # the lines that follow the cells are gone before the answer is printed
             return answer(writer.folder, task.study, ended, json=json, show=show, lang=lang)
 
 

@@ -11,6 +11,7 @@ from rich.text import Text
 from whichbits.analyze.comparison import Comparison, PairComparison, Row
 from whichbits.analyze.gates import GateOutcome
 from whichbits.analyze.load_curves import METRICS
+from whichbits.report.fitted import Fitted
 from whichbits.report.wording import MISSING, number, plain
 from whichbits.study.model import load_name
 
@@ -126,7 +127,7 @@ def _sections(comparison: Comparison, gates: Sequence[GateOutcome]) -> Iterable[
             yield _indented(_differences(pair))
         yield Text("")
         if shown(pair):
-            yield _indented(_rows(pair))
+            yield _indented(Fitted(_rows(pair)))
         yield Padding(Text(method_text(pair, comparison.margin), style="dim"), (0, 0, 0, 1))
         yield from _reasons("Not compared", refusals(pair))
         yield from _reasons("To bear in mind", remarks(pair))

@@ -7,6 +7,7 @@ from rich.text import Text
 from whichbits.analyze.summary import CellSummary, Summary
 from whichbits.language.language import Language
 from whichbits.record.schema import Cell, Manifest
+from whichbits.report.fitted import Fitted
 from whichbits.report.important import in_short, most_important
 from whichbits.report.wording import VERDICTS, failures, load_text, number, plain
 
@@ -39,7 +40,7 @@ def print_load(summary: Summary, manifest: Manifest, console: Console, folder: s
     for cell in summary.cells:
         table.add_row(*(Text(plain(part)) for part in _row(cell, rated=rated)))
     console.print(Text(_title(manifest)), highlight=False)
-    console.print(table)
+    console.print(Fitted(table))
     console.print(Text("Times in ms; TTFT from the scheduled send. ITL: gaps between chunks.", style="dim"))
     for recorded in manifest.cells:
         _print_client(recorded, console)

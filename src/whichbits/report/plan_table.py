@@ -12,6 +12,7 @@ from whichbits.plan.fleet import FleetDay, Hour
 from whichbits.plan.option import Option
 from whichbits.plan.prospect import Prospect
 from whichbits.plan.trial import bounds_of
+from whichbits.report.fitted import Fitted
 from whichbits.report.wording import MISSING, number, plain
 
 _FRONT_SHOWN = 8
@@ -42,11 +43,18 @@ def _sections(answer: Answer) -> Iterator[RenderableType]:
         yield _section("Cannot be served", *(Text(f"{each.name}: {each.why}") for each in answer.refused))
 
 
+_IN_WORDS = ("option", "limit", "replicas at most", "hours", "replicas", "bounds", "cheapest")
+"""Headings of columns that hold names; the others hold numbers."""
+
 _FLEETS_LEGEND = "times in ms; TPOT p50, TTFT p99 and good: means over the day's requests"
 
 
 def _section(title: str, *body: RenderableType) -> RenderableType:
-    return Group(Text(""), Text(title, style="bold"), *(Padding(part, (0, 0, 0, 1)) for part in body))
+    return Group(Text(""), Text(title, style="bold"), *(Padding(_fitted(part), (0, 0, 0, 1)) for part in body))
+
+
+def _fitted(part: RenderableType) -> RenderableType:
+    return Fitted(part) if isinstance(part, Table) else part
 
 
 def _day(answer: Answer) -> str:
@@ -210,7 +218,8 @@ def _money(value: float | None) -> str:
 def _table(*headings: str) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     for heading in headings:
-        table.add_column(heading, overflow="fold")
+        in_words = heading in _IN_WORDS
+        table.add_column(heading, overflow="fold", justify="left" if in_words else "right")
     return table
 
 

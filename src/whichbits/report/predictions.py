@@ -13,6 +13,9 @@ from whichbits.report.grid import grid
 from whichbits.report.wording import MISSING, plain
 
 MARKS = {"true": "✅", "false": "❌", "undecided": "?", None: MISSING}
+_NARROW = {"✅": "✓", "❌": "✗"}
+"""One column wide in every terminal, which the others are not."""
+
 TITLE = phrase("Predictions")
 LEGEND = phrase("✅ true, ❌ false, ? an interval covers both, {missing} a value is not known", missing=MISSING)
 
@@ -37,7 +40,7 @@ def terminal(summary: Summary, say: Say) -> Table:
     for row in rows(summary):
         words = Text(plain(row.text))
         words.append(f"\n{plain(say(row.measured))}", style="dim")
-        table.add_row(row.mark, words)
+        table.add_row(_NARROW.get(row.mark, row.mark), words)
     return table
 
 

@@ -1,7 +1,7 @@
 """The reporters by name, and the one function that writes their files."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path, PurePosixPath
@@ -84,9 +84,17 @@ def write_reports(  # noqa: PLR0913, PLR0917 - what, where to, and in which form
         for name, content in files.items():
             _write(folder / PurePosixPath(name), content)
     written = tuple(folder / next(iter(files)) for files in made)
-    for path in written:
-        console.print(Text(spoken.say(phrase("Wrote {path}", path=plain(str(path))))), soft_wrap=True)
+    console.print(Text(spoken.say(_wrote(written))), soft_wrap=True)
     return written
+
+
+def _wrote(written: Sequence[Path]) -> str:
+    """Say where the last report is, which people open, and what lies beside it."""
+    *others, last = written
+    path = plain(str(last))
+    if not others:
+        return phrase("Wrote {path}", path=path)
+    return phrase("Wrote {path}, beside it {others}", path=path, others=", ".join(other.name for other in others))
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -1,7 +1,7 @@
 """The report on a terminal or in a log: the answer first, 80 columns, readable without colour."""
 
 import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from rich.console import Console, Group, JustifyMethod, RenderableType
 from rich.padding import Padding
@@ -16,6 +16,7 @@ from whichbits.record.schema import Manifest
 from whichbits.report import cost, predictions, regimes
 from whichbits.report.cell_table import cap_text, cell_table, legend
 from whichbits.report.cost import cost_headings, cost_rows
+from whichbits.report.fitted import Fitted
 from whichbits.report.grid import grid
 from whichbits.report.important import in_short, most_important
 from whichbits.report.measures import headlines, name_of
@@ -55,20 +56,27 @@ def text(summary: Summary, manifest: Manifest, spoken: Language = ENGLISH) -> Ma
     """Return ``report.txt``: the terminal report as a log shows it."""
     page = io.StringIO()
     console = Console(file=page, width=80, no_color=True, force_terminal=False)
-    print_summary(summary, manifest, console, spoken=spoken)
+    _print(console, [*_head(summary, manifest, spoken.say), *_answers(summary, spoken.say)])
+    _print(console, _evidence(summary, manifest, spoken.say))
     return {"report.txt": page.getvalue().encode()}
 
 
 def print_summary(
     summary: Summary, manifest: Manifest, console: Console, folder: str | None = None, spoken: Language = ENGLISH
 ) -> None:
-    """Print the whole report; where its files lie is said by whoever wrote them.
+    """Print the whole report, the answer last, where a terminal and the end of a log show it.
 
-    ``folder`` is the run's, as the user wrote it.
+    Where its files lie is said by whoever wrote them. ``folder`` is the run's, as the user wrote it.
     """
-    for line in console.render_lines(
-        Group(*_sections(summary, manifest, folder or summary.run, spoken.say)), pad=False
-    ):
+    _print(console, [_title(summary, manifest, spoken.say)])
+    _print(console, _evidence(summary, manifest, spoken.say))
+    _print(console, _answers(summary, spoken.say, last=True))
+    if summary.interrupted:
+        _print(console, [Text(""), _interruption(summary, folder or summary.run, spoken.say)])
+
+
+def _print(console: Console, parts: Iterable[RenderableType]) -> None:
+    for line in console.render_lines(Group(*parts), pad=False):
         console.print(Segments([*_trimmed(line), Segment.line()]), soft_wrap=True)
 
 
@@ -82,15 +90,27 @@ def _trimmed(line: list[Segment]) -> list[Segment]:
     return kept
 
 
-def _sections(summary: Summary, manifest: Manifest, folder: str, say: Say) -> Iterator[RenderableType]:
-    yield _title(summary, manifest, folder, say)
+def _head(summary: Summary, manifest: Manifest, say: Say) -> Iterator[RenderableType]:
+    yield _title(summary, manifest, say)
+    if summary.interrupted:
+        yield _interruption(summary, summary.run, say)
+
+
+def _answers(summary: Summary, say: Say, *, last: bool = False) -> list[RenderableType]:
+    """Return what to serve: by regime and by metric, the more important at the outer end."""
+    answers: list[RenderableType] = []
     if summary.answer is not None:
-        yield _section(say(phrase("Answer")), "", *regimes.terminal(summary, say))
-    unit = LOAD_NAMES[summary.load_unit]
+        answers.append(_section(say(phrase("Answer")), "", *regimes.terminal(summary, say)))
     if summary.recommendation:
         title = phrase("Answer") if summary.answer is None else phrase("By metric")
+        unit = LOAD_NAMES[summary.load_unit]
         loads = phrase("{unit}, measured at {loads}", unit=unit, loads=loads_text(summary))
-        yield _section(say(title), say(loads), _answer(summary, say))
+        answers.append(_section(say(title), say(loads), _answer(summary, say)))
+    return answers[::-1] if last else answers
+
+
+def _evidence(summary: Summary, manifest: Manifest, say: Say) -> Iterator[RenderableType]:
+    unit = LOAD_NAMES[summary.load_unit]
     if summary.predictions:
         yield _section(say(predictions.TITLE), "", predictions.terminal(summary, say))
     if summary.cells:
@@ -111,17 +131,23 @@ def _sections(summary: Summary, manifest: Manifest, folder: str, say: Say) -> It
 
 def _section(title: str, more: str, *body: RenderableType) -> RenderableType:
     head = Text.assemble((title, "bold"), (f"  {more}" if more else "", "dim"))
-    return Group(Text(""), head, *(Padding(part, (0, 0, 0, 1)) for part in body))
+    return Group(Text(""), head, *(Padding(_fitted(part), (0, 0, 0, 1)) for part in body))
 
 
-def _title(summary: Summary, manifest: Manifest, folder: str, say: Say) -> Text:
+def _fitted(part: RenderableType) -> RenderableType:
+    """Return a table with headings as one that a narrow terminal gets in another form."""
+    return Fitted(part) if isinstance(part, Table) and part.show_header else part
+
+
+def _title(summary: Summary, manifest: Manifest, say: Say) -> Text:
     made = f"{say(_SOURCES[summary.source])}, {manifest.created}"
-    line = Text.assemble((plain(summary.study), "bold"), "  ", (made, "dim"))
-    if summary.interrupted:
-        stopped = phrase("Interrupted: {interruption}. Go on with", interruption=interruption(summary))
-        line.append(f"\n{say(stopped)}", style="yellow")
-        line.append(f"\n  {plain(resume_command(summary, folder))}", style="bold")
-    return line
+    return Text.assemble((plain(summary.study), "bold"), "  ", (made, "dim"))
+
+
+def _interruption(summary: Summary, folder: str, say: Say) -> Text:
+    stopped = phrase("Interrupted: {interruption}. Go on with", interruption=interruption(summary))
+    command = plain(resume_command(summary, folder))
+    return Text.assemble((say(stopped), "yellow"), "\n  ", (command, "bold"))
 
 
 def _answer(summary: Summary, say: Say) -> Table:
@@ -136,7 +162,7 @@ def _answer(summary: Summary, say: Say) -> Table:
 
 def _arms(summary: Summary, say: Say) -> Table:
     headings = (phrase("arm"), phrase("bits"), phrase("weights"), phrase("KV tokens"), phrase("kernel"))
-    table = _table(*map(say, (*headings, phrase("engine"))))
+    table = _table(*map(say, (*headings, phrase("engine"))), numbers=(2, 3))
     for arm in summary.arms.values():
         weights = MISSING if arm.weights_gib is None else f"{number(arm.weights_gib)} GiB"
         engine = " ".join(filter(None, (arm.engine, short_version(arm.engine_version))))
@@ -232,10 +258,11 @@ def _pairs(crossovers: Iterable[Crossover], say: Say) -> Table:
     return table
 
 
-def _table(*headings: str) -> Table:
+def _table(*headings: str, numbers: Container[int] = ()) -> Table:
+    """Return a table without rows; columns that hold ``numbers`` end at the right."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
+    for place, heading in enumerate(headings):
+        table.add_column(heading, overflow="fold", justify="right" if place in numbers else "left")
     return table
 
 
