@@ -35,7 +35,7 @@ def test_writing_says_where_each_report_went(tmp_path: Path) -> None:
     written = write_reports(make_summary(), make_manifest(), tmp_path, said, ["json", "terminal"])
 
     assert isinstance(said.file, io.StringIO)
-    assert said.file.getvalue().splitlines() == [f"Wrote {written[-1]}, beside it summary.json"]
+    assert said.file.getvalue().splitlines() == [f"Wrote {written[-1]}", "beside it summary.json"]
     assert sorted(tmp_path.iterdir()) == sorted(written)
 
 

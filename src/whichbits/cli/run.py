@@ -19,7 +19,7 @@ from whichbits.cli.manifests import refuse_images
 from whichbits.cli.outcome import exit_code
 from whichbits.cli.task import Task, read_task
 from whichbits.conduct.estimate import study_estimate
-from whichbits.conduct.events import Notice, Progress
+from whichbits.conduct.events import Event, Notice, Progress
 from whichbits.conduct.host import host_facts, tool_versions
 from whichbits.conduct.order import Visit, visits
 from whichbits.conduct.preflight import preflight
@@ -38,6 +38,8 @@ from whichbits.record.writer import RunWriter
 from whichbits.report.error import print_error
 from whichbits.report.live import listener
 from whichbits.report.plan import show_plan
+from whichbits.report.prometheus.endpoint import endpoint
+from whichbits.report.prometheus.live_study import LiveStudy
 from whichbits.report.rebuild import Show, rebuild_reports
 from whichbits.report.terminal import print_summary
 from whichbits.serve.engine import engine
@@ -61,6 +63,8 @@ def run(
     image: str | None = None,
     driver_image: str | None = None,
     lang: Code = "en",
+    metrics_port: int | None = None,
+    metrics_host: str = "127.0.0.1",
 ) -> int:
     """Serve each arm, drive equal traffic at it, and say which bits win from which load on.
 
@@ -75,6 +79,8 @@ def run(
         image: Image of the Deployments of arms that name none.
         driver_image: Print a Job, too, that runs the study inside the cluster; its image has whichbits and kubectl.
         lang: Language of the reports and of what is printed at the end; summary.json stays English.
+        metrics_port: Serve the study's progress for Prometheus at this port, while it runs; 0 takes a free one.
+        metrics_host: The address to serve it at; any other than this machine's own lets others in.
     """
     if print_manifests:
         return write_manifests(study, image, driver_image)
@@ -91,25 +97,50 @@ def run(
     if task.folder is not None and not task.visits and not unasked(task.study, task.folder):
         _say(f"Nothing is left to do: every cell of {task.folder} is done.")
         return answer(task.folder, task.study, Ended(), json=json, lang=lang)
-    return carry_out(task, output, json=json, plain=plain, lang=lang)
+    place = None if metrics_port is None else (metrics_host, metrics_port)
+    return carry_out(task, output, json=json, plain=plain, lang=lang, metrics_at=place)
 
 
 def carry_out(
-    task: Task, output: Path | None, *, json: bool, plain: bool, show: Show = print_summary, lang: Code = "en"
+    task: Task,
+    output: Path | None,
+    *,
+    json: bool,
+    plain: bool,
+    show: Show = print_summary,
+    lang: Code = "en",
+    metrics_at: tuple[str, int] | None = None,
 ) -> int:
-    """Serve and drive what is left of a task, write its report, ``show`` the answer, and return the exit code."""
+    """Serve and drive what is left of a task, write its report, ``show`` the answer, and return the exit code.
+
+    ``metrics_at`` is the host and port at which Prometheus may scrape meanwhile.
+    """
     traffic_facts(task.study)  # files that cannot be read are known before weights are fetched
     with engaged(task.study.client) as crew, ExitStack() as shown:
         listen = shown.enter_context(listener(plain_lines=plain or None))
+        live = LiveStudy()
+        if metrics_at is not None:
+            listen(Notice(f"metrics at {shown.enter_context(endpoint(*metrics_at, live.text))}"))
+            listen = _both(listen, live)
         _prepare(tuple(task.arms.values()), listen)
         writer = _writer(task, output)
+        live.attach(writer)
         stop = asyncio.Event()
         with stop_on_signals(stop):
             stage = Stage(task.study, writer, listen, stop, origin_ns(writer.manifest), crew)
             ended = uvloop.run(_conduct(stage, task.visits, resumed=task.folder is not None))
             crew.close()
             shown.close()  # the lines that follow the cells are gone before the answer is printed
+            Console(stderr=True).print()
             return answer(writer.folder, task.study, ended, json=json, show=show, lang=lang)
+
+
+def _both(first: Progress, second: Progress) -> Progress:
+    def listen(event: Event, /) -> None:
+        first(event)
+        second(event)
+
+    return listen
 
 
 @dataclass(frozen=True)

@@ -175,9 +175,9 @@ def _watch_notes(report: WatchReport) -> list[str]:
 def _cell_progress(stage: Stage, requests: int) -> CellListener:
     began_ns = time.monotonic_ns()
 
-    def progress(sent: int, finished: int, failed: int, chunks: int) -> None:  # noqa: ARG001 - drive's Protocol
+    def progress(sent: int, finished: int, failed: int, chunks: int) -> None:
         elapsed_s = (time.monotonic_ns() - began_ns) / 1e9
-        stage.listen(CellProgress(finished, failed, requests, chunks, elapsed_s))
+        stage.listen(CellProgress(finished, failed, requests, chunks, elapsed_s, sent))
 
     return progress
 

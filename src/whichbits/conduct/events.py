@@ -66,6 +66,7 @@ class CellProgress:
     requests: int
     output_tokens: int
     elapsed_s: float
+    sent: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,17 +84,17 @@ def write_reports(  # noqa: PLR0913, PLR0917 - what, where to, and in which form
         for name, content in files.items():
             _write(folder / PurePosixPath(name), content)
     written = tuple(folder / next(iter(files)) for files in made)
-    console.print(Text(spoken.say(_wrote(written))), soft_wrap=True)
+    for line in _wrote(written):
+        console.print(Text(spoken.say(line)), soft_wrap=True)
     return written
 
 
-def _wrote(written: Sequence[Path]) -> str:
+def _wrote(written: Sequence[Path]) -> Iterable[str]:
     """Say where the last report is, which people open, and what lies beside it."""
     *others, last = written
-    path = plain(str(last))
-    if not others:
-        return phrase("Wrote {path}", path=path)
-    return phrase("Wrote {path}, beside it {others}", path=path, others=", ".join(other.name for other in others))
+    yield phrase("Wrote {path}", path=plain(str(last)))
+    if others:
+        yield phrase("beside it {others}", others=", ".join(other.name for other in others))
 
 
 def _write(path: Path, content: bytes) -> None:

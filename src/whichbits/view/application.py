@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -15,10 +16,10 @@ from whichbits.analyze.load_curves import MARGIN
 from whichbits.analyze.sources import read_source
 from whichbits.errors import WhichbitsError
 from whichbits.record.run import Run
+from whichbits.report.prometheus.watched_run import WatchedRun, exposition
 from whichbits.view import pages
 from whichbits.view.catalogue import Catalogue, Entry
 from whichbits.view.door import door
-from whichbits.view.exposition import exposition
 from whichbits.view.files import content_type, files_of, find_file
 from whichbits.view.reports import Reports
 from whichbits.view.selection import Selection
@@ -96,7 +97,11 @@ class _Site:
 
     async def metrics(self, _request: web.Request) -> web.Response:
         running = [entry for entry in self._catalogue.entries() if entry.progress == "running"]
-        return web.Response(text=exposition((entry.name, Run.load(entry.folder).cells) for entry in running))
+        loaded = ((entry.name, Run.load(entry.folder)) for entry in running)
+        # A run's cells know of shards that its manifest does not have yet.
+        return web.Response(
+            text=exposition(WatchedRun(name, replace(run.manifest, cells=run.cells)) for name, run in loaded)
+        )
 
     def _entry(self, request: web.Request) -> Entry:
         return self._named(request.match_info["name"])

@@ -1,0 +1,1 @@
+"""A study that is under way, in Prometheus's text form."""

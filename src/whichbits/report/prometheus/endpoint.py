@@ -1,0 +1,86 @@
+"""The address at which Prometheus scrapes a study: one small server in a thread, beside the loop that leads."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from socket import AF_INET, AF_INET6, AddressFamily
+from threading import Thread
+from typing import Any
+from urllib.parse import urlsplit
+
+from whichbits.errors import BadInput
+from whichbits.report.prometheus.family import CONTENT_TYPE
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_POLL_S = 0.05
+_PATIENCE_S = 5.0
+
+
+@contextmanager
+def endpoint(host: str, port: int, text: Callable[[], str]) -> Iterator[str]:
+    """Serve ``text()`` at /metrics while the block runs; yield the address. Port 0 takes a free one.
+
+    On a loopback address only requests that name this machine are answered: a web page elsewhere can make a browser
+    send requests here under a name of its own. One request is answered at a time, so that scrapers cannot crowd out
+    the study.
+
+    Raises:
+        BadInput: ``metrics_no_port``.
+    """
+    server = _bound(host, port, text)
+    thread = Thread(target=server.serve_forever, args=(_POLL_S,), name="metrics", daemon=True)
+    thread.start()
+    try:
+        yield f"http://{f'[{host}]' if ':' in host else host}:{server.server_address[1]}/metrics"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def _bound(host: str, port: int, text: Callable[[], str]) -> HTTPServer:
+    kind = type("_Server", (_Server,), {"address_family": AF_INET6 if ":" in host else AF_INET})
+    try:
+        server: HTTPServer = kind((host, port), _handler(text, only_us=host in LOOPBACK))
+    except (OSError, OverflowError) as error:
+        raise BadInput(
+            "metrics_no_port",
+            f"metrics cannot be served at {host}:{port}: {getattr(error, 'strerror', None) or error}",
+            why="another program has the port, or the address is not this machine's",
+            fix="name another with --metrics-port, or 0 for a free one",
+        ) from error
+    return server
+
+
+class _Server(HTTPServer):
+    address_family: AddressFamily = AF_INET
+
+
+def _handler(text: Callable[[], str], *, only_us: bool) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        timeout = _PATIENCE_S  # a client that says nothing holds up the next one no longer
+
+        def do_GET(self) -> None:
+            named = urlsplit(f"//{self.headers.get('Host', '')}").hostname or ""
+            if only_us and named not in LOOPBACK:
+                self._answer(HTTPStatus.FORBIDDEN, "These metrics are for this machine: ask http://127.0.0.1.\n")
+            elif urlsplit(self.path).path != "/metrics":
+                self._answer(HTTPStatus.NOT_FOUND, "Metrics are at /metrics.\n")
+            else:
+                self._answer(HTTPStatus.OK, text())
+
+        def _answer(self, status: HTTPStatus, content: str) -> None:
+            body = content.encode()
+            self.send_response(status)
+            self.send_header("Content-Type", CONTENT_TYPE)
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Cache-Control", "no-store")
+            self.send_header("X-Content-Type-Options", "nosniff")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing: stderr is the study's."""
+
+    return Handler
