@@ -13,7 +13,8 @@ def wandb_runs(outgoing: Outgoing) -> Iterator[str]:
     """Log to the project ``project`` (else the study's name) of the server at ``endpoint``, if one is named."""
     wandb = library("wandb", "wandb")
     summary = outgoing.summary
-    settings = {} if outgoing.endpoint is None else {"settings": wandb.Settings(base_url=outgoing.endpoint)}
+    address = {} if outgoing.endpoint is None else {"base_url": outgoing.endpoint}
+    settings = wandb.Settings(quiet=True, **address)  # its pictures of every number would bury what is told below
     try:
         for series in arm_series(summary):
             with wandb.init(
@@ -22,7 +23,7 @@ def wandb_runs(outgoing: Outgoing) -> Iterator[str]:
                 group=summary.run,
                 job_type=series.facts["weight_format"],
                 config=series.facts,
-                **settings,
+                settings=settings,
             ) as run:
                 run.define_metric("load")
                 run.define_metric("*", step_metric="load")
