@@ -37,6 +37,8 @@ def scored(text: str, cells: list[CellSummary] | None = None) -> ScoredPredictio
         ("fp16.tpot_median at load 10 < 1.1 * fp16.tpot_median at load 1", "true"),
         ("fp16.tpot_median at load 10 < 1.05 * fp16.tpot_median at load 1", "false"),
         ("fp16.tpot_median at load 1 in 50..60 ms", "true"),
+        ("fp16.tpot_median at load 1 < 60 ms", "true"),
+        ("fp16.tpot_median at load 1 > 60 ms", "false"),
         ("fp16.tpot_median at load 1 in 60..70 ms", "false"),
         ("w4a16/fp16 tpot_median crosses in 10..100", "true"),
         ("w4a16/fp16 tpot_median crosses in 2..5", "false"),

@@ -1,5 +1,7 @@
 """Predictions are read in all their forms, and refused with a suggestion."""
 
+import math
+
 import pytest
 
 from whichbits.errors import BadInput
@@ -38,6 +40,8 @@ def tpot(arm: str, load: str, factor: float = 1.0) -> Quantity:
             Less(Quantity("fp16", "output_tokens_per_s", "c1", 7.0), Quantity("fp16", "output_tokens_per_s", "c10")),
         ),
         ("fp16.tpot_median at load 1 in 50..60 ms", Within(tpot("fp16", "c1"), 50, 60)),
+        ("fp16.tpot_median at load 1 < 60 ms", Within(tpot("fp16", "c1"), 0, 60)),
+        ("fp16.tpot_median at load 1 > 60", Within(tpot("fp16", "c1"), 60, math.inf)),
         (
             "fp16.prefix_hit_rate at load 10/s cap 32 in 0.2..0.4",
             Within(Quantity("fp16", "prefix_hit_rate", "10/s cap 32"), 0.2, 0.4),

@@ -56,7 +56,9 @@ def test_a_limit_that_is_broken_fails_with_its_row(pytester: pytest.Pytester, ru
     result = outcome(pytester, source, *options)
 
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*median_tpot +10%: failed at c4, after-run against before-run: +20.0% (*"])
+    result.stdout.fnmatch_lines(
+        ["*median_tpot +10%: failed at c4, after-run against before-run: 10.0 to 12.0, +20.0 % (95 % interval *"]
+    )
     result.stdout.no_fnmatch_line("*p50_ttft +10%: failed*")
 
 
@@ -81,7 +83,7 @@ def test_a_limit_that_can_be_held_against_nothing_fails(pytester: pytest.Pyteste
     result = outcome(pytester, source, "--whichbits-run", str(runs / "after-run"))
 
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*goodput -5%: there is no load*"])
+    result.stdout.fnmatch_lines(["*goodput -5%: can be held against nothing: no load has it*"])
 
 
 def test_arms_of_one_run_are_held_against_the_first(pytester: pytest.Pytester, tmp_path: Path) -> None:
@@ -91,7 +93,64 @@ def test_arms_of_one_run_are_held_against_the_first(pytester: pytest.Pytester, t
     result = outcome(pytester, source, "--whichbits-run", str(folder))
 
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*w4a16 against bf16: +50.0%*"])
+    result.stdout.fnmatch_lines(["*w4a16 against bf16: 10.0 to 15.0, +50.0 %*"])
+
+
+@pytest.mark.parametrize(
+    ("statement", "says"),
+    [
+        ("w4a16.tpot_median at load 4 < 11 ms", "*load 4 < 11 ms: false: w4a16.tpot_median at c4: 12.0*"),
+        ("w4a16.output_throughput at load 4 > 100000", "*> 100000: false: *"),
+        ("w4a16.goodput at load 4 > 1", "*> 1: not known: *"),
+    ],
+)
+def test_a_statement_that_is_false_or_not_known_fails(
+    pytester: pytest.Pytester, runs: Path, statement: str, says: str
+) -> None:
+    source = (
+        f"def test_it(whichbits_run): whichbits_run.assert_holds('w4a16.tpot_median at load 4 < 13 ms', {statement!r})"
+    )
+    result = outcome(pytester, source, "--whichbits-run", str(runs / "after-run"))
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([says])
+    result.stdout.no_fnmatch_line("*< 13 ms: *")
+
+
+def test_where_the_client_was_the_limit_nothing_can_be_held(pytester: pytest.Pytester, tmp_path: Path) -> None:
+    limited = {"w4a16": SyntheticArm(tpot_ms=PowerLaw(10.0), client="client_limited")}
+    folder = make_run(tmp_path, limited, loads=(4,), per_stream=10)
+    source = f"""
+        def test_bound(whichbits_run):
+            whichbits_run.assert_holds("w4a16.tpot_median at load 4 < 13 ms")
+
+        def test_limit(whichbits_run):
+            whichbits_run.assert_within("p50_tpot +10%", baseline={str(folder)!r})
+    """
+    result = outcome(pytester, source, "--whichbits-run", str(folder))
+
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*w4a16 at c4, repeat 0: client limited (the client could not keep up*"])
+    result.stdout.fnmatch_lines(["*not compared at c4*client limited (the client could not keep up*"])
+
+
+@pytest.mark.parametrize(
+    ("call", "code"),
+    [
+        ("assert_within('speed +10%')", "gate_metric_unknown"),
+        ("assert_holds('w4a16.tpot_median at load 99 < 5')", "statement_unreadable"),
+        ("comparison('nowhere')", "unreadable_file"),
+    ],
+)
+def test_a_refusal_is_its_message_without_our_frames(
+    pytester: pytest.Pytester, runs: Path, call: str, code: str
+) -> None:
+    source = f"def test_it(whichbits_run): whichbits_run.{call}"
+    result = outcome(pytester, source, "--whichbits-run", str(runs / "after-run"))
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f"*[[]{code}]*"])
+    result.stdout.no_fnmatch_line("*raise BadInput*")
 
 
 def test_a_study_is_measured_once(pytester: pytest.Pytester) -> None:

@@ -1,9 +1,11 @@
 """What people expect before they measure, in one line a prediction.
 
 ``w4a16.tpot_median < w8a8.tpot_median at load 1``, ``fp16.tpot_median at load 10 < 1.1 * fp16.tpot_median at load 1``,
-``fp16.tpot_median at load 1 in 50..60 ms``, ``w4a16/w8a8 tpot_median crosses in 10..100`` or ``… does not cross``.
+``fp16.tpot_median at load 1 in 50..60 ms``, ``fp16.ttft_p99 at load 8 < 500 ms``,
+``w4a16/w8a8 tpot_median crosses in 10..100`` or ``… does not cross``.
 """
 
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -30,9 +32,11 @@ _LOAD = r"(?:c?\d+|\d+(?:\.\d+)?/s(?: cap \d+)?)"
 _VALUE = rf"(?:({_NUMBER}) ?[*x×] ?)?(\S+)\.(\w+)(?: at load ({_LOAD}))?"  # noqa: RUF001 - people write the sign
 _COMPARISON = re.compile(rf"{_VALUE} ?([<>]) ?{_VALUE}")
 _WITHIN = re.compile(rf"(\S+)\.(\w+) at load ({_LOAD}) in ({_NUMBER}) ?\.\. ?({_NUMBER})(?: ?(?:ms|%|tok(?:ens)?/s))?")
+_BOUND = re.compile(rf"(\S+)\.(\w+) at load ({_LOAD}) ?([<>]) ?({_NUMBER})(?: ?(?:ms|%|tok(?:ens)?/s))?")
 _CROSSING = re.compile(rf"([^\s/]+) ?/ ?([^\s/]+) (\w+) (?:crosses in ({_NUMBER}) ?\.\. ?({_NUMBER})|does not cross)")
 _FORMS = (
     "ARM.METRIC < ARM.METRIC at load L",
+    "ARM.METRIC at load L < NUMBER",
     "ARM.METRIC at load L in LOW..HIGH",
     "ARM/ARM METRIC crosses in LOW..HIGH",
     "ARM/ARM METRIC does not cross",
@@ -64,7 +68,7 @@ class Less:
 
 @dataclass(frozen=True)
 class Within:
-    """A quantity is predicted to lie between two values, in the metric's own unit."""
+    """A quantity is predicted to lie between two values, in the metric's own unit; ``high`` may be infinite."""
 
     quantity: Quantity
     low: float
@@ -99,6 +103,8 @@ def parse_prediction(text: str, names: Names) -> Prediction:
         ValueError: it has none of the forms, or names an arm, metric or load that is not there; with a suggestion.
     """
     words = " ".join(text.split())
+    if found := _BOUND.fullmatch(words):
+        return _bound(found, names)
     if found := _COMPARISON.fullmatch(words):
         return _comparison(found, names)
     if found := _WITHIN.fullmatch(words):
@@ -111,6 +117,12 @@ def parse_prediction(text: str, names: Names) -> Prediction:
         return Crosses(arms, METRICS[_one_of("metric", metric, METRICS)], *bounds)
     message = f"'{text}' has none of the forms of a prediction: {'; '.join(_FORMS)}"
     raise ValueError(message)
+
+
+def _bound(found: re.Match[str], names: Names) -> Within:
+    arm, metric, load, sign, bound = found.groups()
+    ends = (0.0, float(bound)) if sign == "<" else (float(bound), math.inf)
+    return Within(_quantity((None, arm, metric, load), names), *ends)
 
 
 def _comparison(found: re.Match[str], names: Names) -> Less:

@@ -1,17 +1,17 @@
 """A run under test: its tables, and limits on it against a baseline, by the rules of ``compare --fail-on``."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from whichbits.analyze.arm_pairs import pairs
 from whichbits.analyze.comparison import Comparison, compare
-from whichbits.analyze.gates import GateOutcome, judge, read_gate
+from whichbits.analyze.gates import read_gate
 from whichbits.analyze.load_curves import MARGIN
 from whichbits.analyze.sources import read_source
-from whichbits.study.model import load_name
+from whichbits.analyze.summarize import summarize
 from whichbits.tables.loaded_run import LoadedRun, load_run
+from whichbits.testing.explanation import explained, refuted
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,26 @@ class GatedRun:
         __tracebackhide__ = True
         gates = [read_gate(limit) for limit in limits]
         found = self.comparison(baseline)
-        broken = {"failed", "undecidable"} | ({"uncertain"} if sure else set())
-        outcomes = [outcome for gate in gates if (outcome := judge(gate, found)).verdict in broken]
-        if outcomes:
-            raise AssertionError("\n".join(_told(outcomes)))
+        broken = [line for gate in gates for line in explained(gate, found, sure=sure)]
+        if broken:
+            raise AssertionError("\n".join(broken))
+
+    def assert_holds(self, *statements: str, sure: bool = False) -> None:
+        """Fail the test where a statement such as ``"w4a16.ttft_p99 at load 8 < 500 ms"`` is false of the run.
+
+        Args:
+            statements: As a study's ``predictions`` are written; each is held against a value and its interval.
+            sure: Fail also where the interval covers both sides of a bound.
+
+        Raises:
+            AssertionError: a statement is false, or the run cannot tell, as where the client was the limit.
+            BadInput: a statement cannot be read, or names an arm or load that the run does not have.
+        """
+        __tracebackhide__ = True
+        summary = summarize(self.run.run)
+        broken = [line for text in statements for line in refuted(text, summary, sure=sure)]
+        if broken:
+            raise AssertionError("\n".join(broken))
 
     def comparison(self, baseline: str | Path | None = None) -> Comparison:
         """Return all that ``whichbits compare`` finds against the baseline.
@@ -61,14 +77,3 @@ class GatedRun:
         against = self.baseline if baseline is None else baseline
         sources = [self.path] if against is None else [against, self.path]
         return compare(pairs([read_source(str(source)) for source in sources]), MARGIN)
-
-
-def _told(outcomes: Sequence[GateOutcome]) -> Iterator[str]:
-    for outcome in outcomes:
-        if outcome.verdict == "undecidable":
-            yield f"{outcome.gate}: there is no load at which both sides have this metric under one definition"
-        for baseline, candidate, row in outcome.rows:
-            change = "not known" if row.ratio is None else f"{row.ratio - 1:+.1%}"
-            span = "" if row.low is None or row.high is None else f" ({row.low - 1:+.1%} to {row.high - 1:+.1%})"
-            where = load_name(row.concurrency, row.request_rate)
-            yield f"{outcome.gate}: {outcome.verdict} at {where}, {candidate} against {baseline}: {change}{span}"

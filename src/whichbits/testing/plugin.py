@@ -3,6 +3,7 @@
 Source of the hooks: https://docs.pytest.org/en/stable/how-to/writing_plugins.html
 """
 
+from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,23 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _MARKER)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Show what whichbits refuses in a test as its message, which says what to do, without our frames."""
+    try:
+        return (yield)
+    except Exception as error:
+        if "whichbits_run" in getattr(item, "fixturenames", ()) and _is_refusal(error):
+            raise pytest.fail.Exception(str(error), pytrace=False) from None
+        raise
+
+
+def _is_refusal(error: Exception) -> bool:
+    from whichbits.errors import WhichbitsError
+
+    return isinstance(error, WhichbitsError)
+
+
 @pytest.fixture(scope="session")
 def whichbits_studies(tmp_path_factory: pytest.TempPathFactory) -> "Studies":
     """Each study that tests name is measured once a session."""
@@ -44,12 +62,19 @@ def whichbits_run(request: pytest.FixtureRequest) -> "GatedRun":
     asked = _asked(request)
     if asked["study"] is not None:
         studies: Studies = request.getfixturevalue("whichbits_studies")
-        return GatedRun(studies.measured(asked["study"]), asked["baseline"])
+        return GatedRun(_measured(studies, asked["study"]), asked["baseline"])
     if asked["run"] is None:
         pytest.fail(
             "no run is named: @pytest.mark.whichbits(run=...) or (study=...), or --whichbits-run", pytrace=False
         )
     return GatedRun(asked["run"], asked["baseline"])
+
+
+def _measured(studies: "Studies", study: Path) -> Path:
+    try:
+        return studies.measured(study)
+    except RuntimeError as error:
+        raise pytest.fail.Exception(str(error), pytrace=False) from None
 
 
 def _asked(request: pytest.FixtureRequest) -> dict[str, Path | None]:

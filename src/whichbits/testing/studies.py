@@ -4,10 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from whichbits.errors import SloMissed
+from whichbits.errors import ClientLimited, SloMissed
 
-_GOOD = (0, SloMissed.exit_code)
-"""An SLO that was missed is for the test to judge."""
+_GOOD = (0, SloMissed.exit_code, ClientLimited.exit_code)
+"""An SLO that was missed is for the test to judge; where the client was the limit, limits say so of each load."""
 
 
 class Studies:
@@ -22,7 +22,7 @@ class Studies:
         """Return the run folder of a study, which is measured at the first call.
 
         Raises:
-            RuntimeError: the run ended with another exit code than 0 or 5; the message holds the end of what it said.
+            RuntimeError: the run ended with an exit code other than 0, 5 or 6; with the end of what it said.
         """
         if study not in self._runs:
             self._runs[study] = self._measure(study)

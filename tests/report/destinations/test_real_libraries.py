@@ -95,7 +95,7 @@ def run(tmp_path: Path) -> Path:
     return make_run(tmp_path, TWO_ARMS, loads=LOADS)
 
 
-def expected() -> dict[str, list[tuple[float, float]]]:
+def expected() -> dict[str, list[tuple[float, Any]]]:
     """Return the median TPOT of each arm at each load, which the runs are made from."""
     return {
         name: [(load, pytest.approx(arm.tpot_ms(load), rel=1e-3)) for load in LOADS] for name, arm in TWO_ARMS.items()
