@@ -31,6 +31,8 @@ def test_the_examples_give_the_numbers_of_the_run(folder: Path, monkeypatch: pyt
     assert scope["best"]["arm"].to_list() == ["w4a16", "bf16"]
     assert scope["ttft"].fetchall()[0][:3] == ("bf16", 4, 20.0)
     assert scope["stalls"].height == 2 * (16 + 128)
+    # 12.1 ms against 12 in both arms.
+    assert scope["change"]["change"].to_list() == pytest.approx([0.1 / 12] * 4, rel=1e-3)
 
 
 def test_the_example_in_pytest_passes(folder: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -153,3 +153,42 @@ def test_importing_whichbits_imports_nothing_heavy() -> None:
         [sys.executable, "-c", f"import sys, whichbits; print({heavy})"], capture_output=True, text=True, check=True
     )
     assert told.stdout.strip() == "set()"
+
+
+def test_a_run_shows_what_it_is(folder: Path) -> None:
+    run = whichbits.load_run(folder)
+
+    assert repr(run).splitlines()[0] == f"synthetic, measured 2026-11-29T14:04:31+00:00, in {folder}"
+    assert "6 of 6 cells done, arms bf16, w4a16, broken; client ok in 6" in repr(run)
+    assert repr(run.cells()).startswith("Table of 6 rows, ")
+    assert "tpot_ms_p50 double" in repr(run.cells())
+
+
+def test_in_a_notebook_names_are_text(tmp_path: Path) -> None:
+    hostile = "<script>alert(1)</script>"
+    run = whichbits.load_run(make_run(tmp_path, {hostile: SyntheticArm(tpot_ms=PowerLaw(10.0))}, loads=(1, 4)))
+
+    for html in (run._repr_html_(), run.cells()._repr_html_(), run.requests()._repr_html_()):
+        assert "<script>" not in html
+        assert "&lt;script&gt;" in html
+    assert "the first 8 rows and 10 columns" in run.requests()._repr_html_()
+    assert "<td>null</td>" in run.cells()._repr_html_()  # no request rate
+
+
+def test_tables_join_on_their_cell_in_polars_and_pandas(folder: Path) -> None:
+    run = whichbits.load_run(folder)
+    cells = run.cells().polars().select("cell", "tpot_ms_p50")
+
+    assert run.requests().polars().join(cells, on="cell")["tpot_ms_p50"].null_count() == 0
+    assert run.tokens().polars().join(run.requests().polars(), on=["cell", "index"]).height == len(run.tokens())
+    assert run.cells().polars().join(run.arms().polars(), on="arm").height == 6
+    assert len(run.requests().pandas().merge(run.cells().pandas(), on="cell")) == len(run.requests())
+
+
+def test_tables_are_there_by_name(folder: Path) -> None:
+    run = whichbits.load_run(folder)
+
+    assert run.table("cells").arrow().equals(run.cells().arrow())
+    with pytest.raises(BadInput) as raised:
+        run.table("rows")
+    assert raised.value.code == "table_unknown"

@@ -9,8 +9,14 @@ import pyarrow as pa
 
 from whichbits.analyze.load_curves import METRICS
 from whichbits.analyze.summary import ArmSummary, CellSummary, Distribution
+from whichbits.record.columns import SCHEMA
 
 _TYPES: dict[Any, pa.DataType] = {int: pa.int64(), float: pa.float64(), str: pa.string(), bool: pa.bool_()}
+_KEYS: dict[str, pa.DataType] = {
+    name: SCHEMA.field(name).type for name in ("cell", "concurrency", "request_rate", "repeat")
+}
+"""As in requests.parquet: polars joins columns of one type only."""
+
 _STATISTICS = ("n", "mean", "p50", "p90", "p99")
 
 Row = Mapping[str, Any]
@@ -40,7 +46,7 @@ def _columns(kind: type[Any]) -> Iterator[Column]:
     for field in fields(kind):
         plain = _plain(hints[field.name])
         if plain in _TYPES:
-            yield field.name, _TYPES[plain], (field.name,)
+            yield field.name, _KEYS.get(field.name, _TYPES[plain]), (field.name,)
         elif is_dataclass(plain) and plain is Distribution:
             for statistic in _STATISTICS:
                 numbers = _TYPES[int if statistic == "n" else float]

@@ -9,15 +9,18 @@ from typing import Any
 import pyarrow as pa
 
 from whichbits.analyze.summarize import summarize, summary_json
+from whichbits.errors import BadInput
 from whichbits.record.manifest import FILE_NAME
 from whichbits.record.run import Run
 from whichbits.record.schema import Manifest
 from whichbits.record.scrapes import Phase
+from whichbits.tables.appearance import run_html, run_lines
 from whichbits.tables.flat import arm_table, cell_table
 from whichbits.tables.table import Table
 from whichbits.tables.tokens import token_table
 
 SUMMARY = "summary.json"
+TABLES = ("arms", "cells", "requests", "tokens", "telemetry", "scrapes")
 
 _SCRAPE: "list[pa.Field[Any]]" = [
     pa.field("arm", pa.string(), nullable=False),
@@ -34,6 +37,30 @@ class LoadedRun:
     """A run folder, measured, predicted or imported; nothing here writes. Times are ns, or ms where a name says so."""
 
     run: Run
+
+    def __repr__(self) -> str:
+        """Return what it is, how far it came and its answer, in a few lines."""
+        return "\n".join(run_lines(str(self.folder), self.manifest, self.summary))
+
+    def _repr_html_(self) -> str:
+        """Show a notebook the same."""
+        return run_html(list(run_lines(str(self.folder), self.manifest, self.summary)))
+
+    def table(self, name: str) -> Table:
+        """Return a table by its name: ``arms``, ``cells``, ``requests``, ``tokens``, ``telemetry`` or ``scrapes``.
+
+        Raises:
+            BadInput: ``table_unknown``.
+        """
+        if name not in TABLES:
+            raise BadInput(
+                "table_unknown",
+                f"a run has no table {name!r}",
+                why="the name is misspelt",
+                fix=f"use one of {', '.join(TABLES)}",
+            )
+        found: Table = getattr(self, name)()
+        return found
 
     @property
     def folder(self) -> Path:

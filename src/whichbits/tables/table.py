@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from whichbits.errors import BadInput
+from whichbits.tables.appearance import table_html, table_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +23,14 @@ class Table:
     """
 
     rows: pa.Table
+
+    def __repr__(self) -> str:
+        """Return its size and columns."""
+        return table_line(self.rows)
+
+    def _repr_html_(self) -> str:
+        """Show a notebook its first rows."""
+        return table_html(self.rows)
 
     def arrow(self) -> pa.Table:
         """Return the table as it is held."""
