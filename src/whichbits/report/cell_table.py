@@ -10,6 +10,7 @@ from rich.text import Text
 from whichbits.analyze.summary import Summary
 from whichbits.language.language import Say
 from whichbits.language.phrase import phrase
+from whichbits.report.fitted import Fitted
 from whichbits.report.measures import MEASURES, Measure
 from whichbits.report.pooled import repeats
 from whichbits.report.table import Row, Value, groups, has_thin
@@ -17,6 +18,8 @@ from whichbits.report.wording import BEST_LEGEND, MISSING, THIN_LEGEND, plain
 
 _OF_REPEATS = ("ttft_ms.p50", "ttft_ms.p99", "tpot_ms.p50", "tpot_ms.p99", "output_tokens_per_s")
 """With their spread, more do not fit into 80 columns."""
+
+_LEAST = "mean_batch"
 
 
 @dataclass(frozen=True)
@@ -28,10 +31,15 @@ class _Form:
     with_client: bool
 
 
-def cell_table(summary: Summary, say: Say) -> Table:
-    """Return the table."""
+def cell_table(summary: Summary, say: Say) -> Fitted:
+    """Return the table; where long names would fold, without the measure that is missed least."""
+    return Fitted(_table(summary, say), _table(summary, say, without=_LEAST))
+
+
+def _table(summary: Summary, say: Say, without: str | None = None) -> Table:
     repeated = repeats(summary) > 1
-    shown = {path: measure for path, measure in MEASURES.items() if not repeated or path in _OF_REPEATS}
+    wanted = _OF_REPEATS if repeated else MEASURES
+    shown = {path: measure for path, measure in MEASURES.items() if path in wanted and path != without}
     rows = groups(summary)
     strange = any(row.failed or row.verdict not in ("ok", MISSING) for group in rows for row in group)
     table = Table(box=None, padding=(0, 0, 0, 1), pad_edge=False, header_style="dim")

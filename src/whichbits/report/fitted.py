@@ -16,22 +16,29 @@ _NAME_WIDTH = 8
 class Fitted:
     """A table, or where its numbers would be cut or broken, a paragraph for each of its rows."""
 
-    def __init__(self, table: Table) -> None:
-        """Show ``table``, whose cells are text."""
-        self._table = table
+    def __init__(self, table: Table, smaller: Table | None = None) -> None:
+        """Show ``table``, whose cells are text, or ``smaller``, which has fewer columns, where that spares names."""
+        self._tables = (table,) if smaller is None else (table, smaller)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         """Yield the table or the paragraphs, by the room there is."""
-        table = self._table
-        if console.measure(table).maximum <= options.max_width:
-            yield table
-        elif _least_width(table) <= options.max_width:
-            for column in table.columns:
-                if column.justify == "right":
-                    column.width = _least(column)  # its heading folds, its numbers do not
-            yield table
-        else:
-            yield from _paragraphs(table)
+        for table in self._tables:
+            if console.measure(table).maximum <= options.max_width:
+                yield table
+                return
+        for table in self._tables:
+            if _least_width(table) <= options.max_width:
+                yield _with_whole_numbers(table)
+                return
+        yield from _paragraphs(self._tables[0])
+
+
+def _with_whole_numbers(table: Table) -> Table:
+    """Let headings and names fold, and no number."""
+    for column in table.columns:
+        if column.justify == "right":
+            column.width = _least(column)
+    return table
 
 
 def _least_width(table: Table) -> int:

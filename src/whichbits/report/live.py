@@ -120,7 +120,7 @@ class Panel:
             return
         console = self._live.console
         first, *others = textwrap.wrap(line, max(20, console.width), subsequent_indent="  ", drop_whitespace=True)
-        text = Text("\n".join((first, *others)), style="yellow" if isinstance(event, Notice) else "")
+        text = Text("\n".join((first, *others)), style=_STYLES.get(type(event), ""))
         text.stylize("bold", 0, _emphasis(event, line))
         console.print(text, highlight=False)
 
@@ -128,12 +128,12 @@ class Panel:
         pace = self._pace
         left = "" if (seconds := pace.left_s(now)) is None else f", {duration(seconds)} left"
         if pace.current is None:
-            done = f"cell {pace.finished} of {len(pace.cells)} done{left}" if pace.cells else ""
+            of_all = f" of {len(pace.cells)}" if pace.budget_s is None else " cells"
+            done = f"{pace.finished}{of_all} done{left}" if pace.cells else ""
             return Text("\n".join(filter(None, (self._doing, done))), style="dim")
-        share = f"{pace.share:.0%} of the study" if pace.budget_s is None else f"{pace.share:.0%} of the budget"
-        return Group(
-            self._bar(), Text(f"cell {pace.position} of {len(pace.cells)}, {share}{left}", style="dim", no_wrap=True)
-        )
+        of_all = f" of {len(pace.cells)}, {pace.share:.0%} of the study"
+        course = of_all if pace.budget_s is None else f", {pace.share:.0%} of the budget"
+        return Group(self._bar(), Text(f"cell {pace.position}{course}{left}", style="dim", no_wrap=True))
 
     def _bar(self) -> RenderableType:
         progress, cell = self._pace.progress, self._pace.current
@@ -149,13 +149,14 @@ class Panel:
 
 
 _PASSING = (ArmStarting, WarmingUp)
+_STYLES: dict[type[object], str] = {Notice: "yellow", Decision: "dim"}
 
 
 class _Names:
     """Arms and loads, padded so that the numbers behind them stand below each other."""
 
     def __init__(self) -> None:
-        self._arm = self._load = 0
+        self._arm, self._load = 0, len("c128")
 
     def follow(self, event: Event) -> None:
         """Learn the names that will come."""
