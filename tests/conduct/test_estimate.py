@@ -37,6 +37,22 @@ def test_a_load_takes_less_time_the_more_it_batches() -> None:
     assert by_load == sorted(by_load, reverse=True)
 
 
+def test_a_mock_takes_as_long_as_its_options_order() -> None:
+    arms = {"slow": {"weight_format": "fp16", "options": {"itl_ms": 10, "itl_per_running_ms": 0.5}}}
+    mocked = study(
+        every_arm={"engine": "mock", "model": "any"},
+        arms=arms,
+        traffic={"kind": "random", "input_tokens": 8, "output_tokens": 100},
+        loads=[4],
+        cell={"requests": 8},
+    )
+    (cell,) = planned_cells(mocked, visits(mocked))
+
+    # Two rounds of 100 steps, each of 10 + 4 x 0.5 ms.
+    assert cell.seconds == pytest.approx(2 * 100 * 0.012)
+    assert "mocks" in study_estimate(mocked, visits(mocked)).supposes
+
+
 def test_an_open_loop_takes_at_least_until_its_last_arrival() -> None:
     slow = study(loads=[{"request_rate": 0.5}], cell={"requests": 30})
 

@@ -12,6 +12,14 @@ _SLO_SHARE = 0.99
 """A load holds an SLO when this share of its requests does: the p99 that SLOs are written in."""
 
 
+REASONS = {
+    RequestsFailed.exit_code: "in some cell more requests failed than the study's limits.failed_share allows",
+    ClientLimited.exit_code: "in some cell this client was the limit, so that its times are not the server's",
+    SloMissed.exit_code: "no arm holds the SLO at any load measured",
+}
+"""What an exit code means that follows from the run's numbers; the others come with an error of their own."""
+
+
 def exit_code(manifest: Manifest, summary: Summary, study: Study, failures: Sequence[ServerNotReady]) -> int:
     """Return 130 if interrupted, else 3, 4, 6 or 5 by what went wrong first in the chain, else 0."""
     if manifest.interrupted:

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from whichbits.cli.manifests import print_manifests as write_manifests
 from whichbits.cli.manifests import refuse_images
-from whichbits.cli.outcome import exit_code
+from whichbits.cli.outcome import REASONS, exit_code
 from whichbits.cli.task import Task, read_task
 from whichbits.conduct.estimate import study_estimate
 from whichbits.conduct.events import Event, Notice, Progress
@@ -178,7 +178,10 @@ def answer(
         raise ended.error
     for failure in ended.failures:
         print_error(failure, Console(stderr=True))
-    return exit_code(Run.load(folder).manifest, summary, study, ended.failures)
+    code = exit_code(Run.load(folder).manifest, summary, study, ended.failures)
+    if code in REASONS:
+        _say(f"exit code {code}: {REASONS[code]}")
+    return code
 
 
 def origin_ns(manifest: Manifest) -> int:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from whichbits.conduct.order import Visit
+from whichbits.serve.mock.settings import MockSettings
+from whichbits.study.arm import Arm
 from whichbits.study.model import Load, Study
 from whichbits.traffic.plan import PlannedRequest, plan_cell
 from whichbits.traffic.request import last_due_s
@@ -21,6 +23,7 @@ class Pace:
 
 
 _PACES = {"embedded": Pace(9.0, 1 / 450, 0.017, 0.0032, "the built-in model on a quiet machine of two cores")}
+_MOCK_START_S = 3.0
 _AROUND_A_WINDOW_S = 15.0
 _GPU = Pace(120.0, 1 / 8000, 0.030, 0.0004, "a 7B model on one GPU")
 """Anything else is taken for this."""
@@ -97,4 +100,12 @@ def _seconds(pace: Pace, load: Load, requests: Sequence[PlannedRequest], prompt:
 
 
 def _pace(study: Study, arm: str) -> Pace:
-    return _PACES.get(study.arms[arm].engine, _GPU)
+    asked = study.arms[arm]
+    return _mocked(asked) if asked.engine == "mock" else _PACES.get(asked.engine, _GPU)
+
+
+def _mocked(arm: Arm) -> Pace:
+    """Return the pace that a mock's options order, for long answers: what a request waits for first is left out."""
+    told = {name: arm.options.get(name, getattr(MockSettings, name)) for name in ("itl_ms", "itl_per_running_ms")}
+    step, each = (float(str(value)) / 1e3 for value in told.values())
+    return Pace(_MOCK_START_S, 0.0, step, each, "mocks, as their options order")

@@ -56,7 +56,7 @@ def busy_machine(observed: Observed) -> Iterator[Finding]:
             "{other_cpu_cores:.2f} of its {more}cores busy (cell {cell}). Such cells may be slower than they "
             "should be.",
             count=len(busy),
-            count_2=len(observed.done),
+            count_2=sum(cell.other_cpu_cores is not None for cell in observed.manifest.cells),
             other_cpu_cores=most.other_cpu_cores,
             more="" if cores is None else f"{cores} ",
             cell=most.cell,
