@@ -120,7 +120,8 @@ def carry_out(
         listen = shown.enter_context(listener(plain_lines=plain or None))
         live = LiveStudy()
         if metrics_at is not None:
-            listen(Notice(f"metrics at {shown.enter_context(endpoint(*metrics_at, live.text))}"))
+            address = shown.enter_context(endpoint(*metrics_at, live.text))
+            listen(Notice(f"metrics at {address}", grave=False))
             listen = _both(listen, live)
         _prepare(tuple(task.arms.values()), listen)
         writer = _writer(task, output)
@@ -153,7 +154,7 @@ class Ended:
 
 def _prepare(arms: Sequence[Arm], listen: Progress) -> None:
     """Fetch or make all weights first: what cannot be had is known before anything is measured."""
-    listen(Notice("preparing weights"))
+    listen(Notice("preparing weights", grave=False))
     for arm in arms:
         engine(arm.engine).prepare(arm)
 

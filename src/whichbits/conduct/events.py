@@ -87,9 +87,10 @@ class StudyFinished:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something a person should know, in one sentence."""
+    """Something a person should know, in one sentence; ``grave`` if it costs something."""
 
     text: str
+    grave: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,7 +120,7 @@ class Panel:
             return
         console = self._live.console
         first, *others = textwrap.wrap(line, max(20, console.width), subsequent_indent="  ", drop_whitespace=True)
-        text = Text("\n".join((first, *others)), style=_STYLES.get(type(event), ""))
+        text = Text("\n".join((first, *others)), style=_style(event))
         text.stylize("bold", 0, _emphasis(event, line))
         console.print(text, highlight=False)
 
@@ -149,7 +149,12 @@ class Panel:
 
 
 _PASSING = (ArmStarting, WarmingUp)
-_STYLES: dict[type[object], str] = {Notice: "yellow", Decision: "dim"}
+
+
+def _style(event: Event) -> str:
+    if isinstance(event, Notice):
+        return "yellow" if event.grave else "dim"
+    return "dim" if isinstance(event, Decision) else ""
 
 
 class _Names:
