@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from whichbits.analyze.comparison import Comparison, Row
-from whichbits.analyze.gates import Gate, judge
-from whichbits.analyze.load_curves import why_unusable
-from whichbits.analyze.predictions import Measured, score
+from whichbits.analyze.answer.predictions import Measured, score
+from whichbits.analyze.comparison.comparison import Comparison, Row
+from whichbits.analyze.comparison.gates import Gate, judge
+from whichbits.analyze.curves.load_curves import why_unusable
 from whichbits.analyze.summary import CellSummary, Summary
 from whichbits.errors import BadInput
-from whichbits.report.comparison import change_text, interval_text, load_text
+from whichbits.report.comparison.terminal import change_text, interval_text, load_text
 from whichbits.report.wording import load_text as load_of
 from whichbits.report.wording import number
 from whichbits.study.prediction import Names, parse_prediction

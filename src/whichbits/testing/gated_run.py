@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from whichbits.analyze.arm_pairs import pairs
-from whichbits.analyze.comparison import Comparison, compare
-from whichbits.analyze.gates import read_gate
-from whichbits.analyze.load_curves import MARGIN
-from whichbits.analyze.sources import read_source
+from whichbits.analyze.comparison.comparison import Comparison, compare
+from whichbits.analyze.comparison.gates import read_gate
+from whichbits.analyze.comparison.pairs import pairs
+from whichbits.analyze.comparison.sources import read_source
+from whichbits.analyze.curves.load_curves import MARGIN
 from whichbits.analyze.summarize import summarize
 from whichbits.tables.loaded_run import LoadedRun, load_run
 from whichbits.testing.explanation import explained, refuted

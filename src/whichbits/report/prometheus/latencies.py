@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whichbits.analyze.latency import itl_ms, tpot_ms, ttft_ms
+from whichbits.analyze.latency.times import itl_ms, tpot_ms, ttft_ms
 from whichbits.record.timelines import Floats, Timelines
 from whichbits.report.prometheus.family import Sample
 

@@ -19,7 +19,7 @@ from whichbits.conduct.events import (
 from whichbits.record.shards import read_cell
 from whichbits.record.timelines import Timelines
 from whichbits.record.writer import RunWriter
-from whichbits.report.pace import Pace
+from whichbits.report.progress.pace import Pace
 from whichbits.report.prometheus.engines import EngineReader
 from whichbits.report.prometheus.latencies import Latencies
 from whichbits.report.prometheus.watched_run import Now, Phase, WatchedRun, exposition
