@@ -64,9 +64,13 @@ class Tool:
         return self._process.wait(patience_s)
 
     def wait_for(self, text: str, times: int = 1) -> None:
-        """Wait until ``text`` was printed for the user so often."""
-        eventually(lambda: self.stderr.count(text) >= times or self.returncode is not None)
-        assert self.stderr.count(text) >= times, self.stderr
+        """Wait until ``text`` was printed for the user so often; blanks that align columns count as one."""
+        words = " ".join(text.split())
+        eventually(lambda: self._said(words) >= times or self.returncode is not None)
+        assert self._said(words) >= times, self.stderr
+
+    def _said(self, words: str) -> int:
+        return " ".join(self.stderr.split()).count(words)
 
     def press_ctrl_c(self) -> None:
         """Send SIGINT to the foreground process group, as a terminal does."""
