@@ -51,7 +51,7 @@ def pages(cell: Cell, requests: pa.Table, counts: CellCounts, *, sent_as_text: b
         return [_page(cell, None, requests, list(counts.values()), sent_as_text=sent_as_text)] if counts else []
     return [
         _page(
-            cell, replica, requests.filter(pc.field("replica") == replica), [counts[replica]], sent_as_text=sent_as_text
+            cell, replica, requests.filter(pc.equal(requests["replica"], replica)), [counts[replica]], sent_as_text=sent_as_text
         )
         for replica in sorted(counts)
     ]
