@@ -10,9 +10,12 @@ import pyarrow.compute as pc
 
 from whichbits.analyze.counted import CellCounts, Counted
 from whichbits.analyze.explanations import Explanation, Page, Total, explain
+from whichbits.record.arrays import booleans, floats, integers
 from whichbits.record.schema import Cell
-from whichbits.record.timelines import Floats, Timelines
+from whichbits.record.timelines import Floats
 from whichbits.serve.metrics import Count, EngineCounters
+
+_COLUMNS = ["replica", "error_code", "requested_output_tokens", "prompt_tokens", "output_tokens"]
 
 
 @dataclass(frozen=True)
@@ -47,11 +50,16 @@ def differences(pages: Iterable[Page]) -> dict[int, list[Difference]]:
 
 def pages(cell: Cell, requests: pa.Table, counts: CellCounts, *, sent_as_text: bool = False) -> list[Page]:
     """Open one cell's books: a page a replica where the client knows which one answered, else one for all."""
-    if requests["replica"].null_count:
-        return [_page(cell, None, requests, list(counts.values()), sent_as_text=sent_as_text)] if counts else []
+    told = requests.select(_COLUMNS)  # no chunks: they are nearly all that there is
+    if told["replica"].null_count:
+        return [_page(cell, None, told, list(counts.values()), sent_as_text=sent_as_text)] if counts else []
     return [
         _page(
-            cell, replica, requests.filter(pc.equal(requests["replica"], replica)), [counts[replica]], sent_as_text=sent_as_text
+            cell,
+            replica,
+            told.filter(pc.equal(told["replica"], replica)),
+            [counts[replica]],
+            sent_as_text=sent_as_text,
         )
         for replica in sorted(counts)
     ]
@@ -77,15 +85,14 @@ def _of_page(page: Page, arm: Sequence[Page]) -> list[Difference]:
 def _page(
     cell: Cell, replica: str | None, requests: pa.Table, counted: Sequence[Counted], *, sent_as_text: bool
 ) -> Page:
-    timelines = Timelines.of(requests)
-    bad = ~timelines.succeeded
-    asked = np.asarray(requests["requested_output_tokens"], dtype=np.int64)
+    bad = ~booleans(pc.is_null(requests["error_code"]))
+    asked = integers(requests["requested_output_tokens"])
     engines = [one.total for one in counted]
     return Page(
         cell=cell.cell,
         arm=cell.arm,
         replica=replica,
-        client=_received(timelines),
+        client=_received(requests.filter(pc.is_null(requests["error_code"]))),
         engine=_engine_totals(engines),
         failed=int(bad.sum()),
         failed_output_tokens=int(asked[bad].sum()),
@@ -95,13 +102,12 @@ def _page(
     )
 
 
-def _received(timelines: Timelines) -> Mapping[Total, int | None]:
-    good = timelines.succeeded
-    prompt = _sum(timelines.prompt_tokens[good])
+def _received(good: pa.Table) -> Mapping[Total, int | None]:
+    prompt = _sum(floats(good["prompt_tokens"]))
     return {
-        "requests_finished": int(good.sum()),
+        "requests_finished": good.num_rows,
         "prompt_tokens": prompt,
-        "generation_tokens": _sum(timelines.output_tokens[good]),
+        "generation_tokens": _sum(floats(good["output_tokens"])),
         "prefix_queries": prompt,
     }
 

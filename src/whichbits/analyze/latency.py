@@ -51,9 +51,8 @@ def send_wait_ms(timelines: Timelines) -> Floats:
 
 def itl_ms(timelines: Timelines) -> Floats:
     """Inter-token latency, pooled: the gaps between content chunks; a chunk of k tokens ends one gap."""
-    request = np.repeat(np.arange(len(timelines)), timelines.chunks)
-    within_one_answer = (request[1:] == request[:-1]) & timelines.succeeded[request[1:]]
-    gaps: Floats = np.diff(timelines.chunk_ns)[within_one_answer] / NS_PER_MS
+    ends = timelines.gap_ends
+    gaps: Floats = (timelines.chunk_ns[ends] - timelines.chunk_ns[ends - 1]) / NS_PER_MS
     return gaps
 
 

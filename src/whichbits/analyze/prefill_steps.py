@@ -79,10 +79,9 @@ def _gaps(timelines: Timelines, here: Booleans) -> _Gaps:
 
     After an answer's last chunk only a tenth counts: there the stream's own next request may soon begin.
     """
-    request = np.repeat(np.arange(len(timelines)), timelines.chunks)
+    request = timelines.request_of_chunk
     times = timelines.chunk_ns.astype(np.float64)
-    wanted = (timelines.succeeded & here)[request]
-    ends = np.flatnonzero((request[1:] == request[:-1]) & wanted[1:]) + 1
+    ends = timelines.gap_ends[here[request[timelines.gap_ends]]]
     before = times[ends] - times[ends - 1]
     last = np.append(request[1:] != request[:-1], True)[ends]
     after = np.where(last, before / 5, np.append(np.diff(times), 0.0)[ends])

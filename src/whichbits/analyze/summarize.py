@@ -25,6 +25,7 @@ from whichbits.analyze.telemetry import gpu_telemetry
 from whichbits.errors import BadInput
 from whichbits.record.run import Run
 from whichbits.record.schema import Cell
+from whichbits.record.timelines import Timelines
 from whichbits.study.model import Slo
 
 
@@ -88,9 +89,10 @@ def summary_json(summary: Summary) -> bytes:
 
 def _cell(run: Run, cell: Cell, counts: CellCounts, slo: Slo | None, cache: PlannedCache) -> _Read:
     requests = run.of_cell(cell.cell)
-    resampled = replicates(cell, requests, slo)
+    timelines = Timelines.of(requests)
+    resampled = replicates(cell, requests, slo, timelines)
     shape, expected = load_shape(cell, run.manifest.study), cache.expected(cell, requests, counts)
-    plain = cell_summary(cell, requests, counts, slo, expected=expected, shape=shape)
+    plain = cell_summary(cell, requests, counts, slo, expected=expected, shape=shape, timelines=timelines)
     known = replace(plain, gpu=gpu_telemetry(run.telemetry, cell), intervals=intervals(plain, resampled))
     return _Read(priced(known, prices(run.manifest.study)), resampled, _pages(run, cell, requests, counts))
 

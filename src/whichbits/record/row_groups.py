@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from whichbits.record.arrays import integers
 from whichbits.record.atomic import replacing
 from whichbits.record.columns import SCHEMA
 from whichbits.record.manifest import broken
@@ -112,5 +113,5 @@ def _range(file: pq.ParquetFile, group: int) -> tuple[float, float]:
 
 
 def _rows(ordered: pa.Table, cell: int) -> pa.Table:
-    first, end = np.searchsorted(np.asarray(ordered["cell"]), (cell, cell + 1))
+    first, end = np.searchsorted(integers(ordered["cell"]), (cell, cell + 1))
     return ordered.slice(int(first), int(end - first))

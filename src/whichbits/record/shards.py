@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from whichbits.record.arrays import integers
 from whichbits.record.atomic import replacing
 from whichbits.record.columns import SCHEMA, VERSION_KEY, table_of
 from whichbits.record.manifest import broken, refuse_newer
@@ -129,7 +130,7 @@ def _without(table: pa.Table, cells: dict[int, Cell]) -> pa.Table:
 
 def in_cell_order(table: pa.Table) -> pa.Table:
     """Return rows sorted by cell, which within a cell keep their order."""
-    numbers = np.asarray(table["cell"])
+    numbers = integers(table["cell"])
     if (np.diff(numbers) >= 0).all():
         return table.unify_dictionaries()
     cells = np.unique(numbers)

@@ -16,7 +16,9 @@ _SAMPLE = re.compile(
     [ \t\r]*+ $""",
     re.VERBOSE | re.ASCII,
 )
-_SERIES = re.compile(r'[ \t]*+([a-zA-Z_:][\w:]*+)[ \t]*+(?:\{((?:[^"}\n]|"(?:[^"\\\n]|\\.)*+")*+)\})?+[ \t]*+', re.ASCII)
+_SERIES = re.compile(
+    r'[ \t]*+([a-zA-Z_:][\w:]*+)[ \t]*+(?:\{((?:[^"}\n]|"(?:[^"\\\n]|\\.)*+")*+)\})?+[ \t]*+', re.ASCII
+)
 _VALUE = re.compile(r"[-+.\w]++[ \t\r]*+", re.ASCII)
 _LABEL = re.compile(r'([a-zA-Z_]\w*+)\s*+=\s*+"((?:[^"\\]|\\.)*+)"', re.ASCII)
 _ESCAPE = re.compile(r"\\(.)")
