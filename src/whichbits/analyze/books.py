@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Self, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -12,10 +12,8 @@ from whichbits.analyze.counted import CellCounts, Counted
 from whichbits.analyze.explanations import Explanation, Page, Total, explain
 from whichbits.record.arrays import booleans, floats, integers
 from whichbits.record.schema import Cell
-from whichbits.record.timelines import Floats
+from whichbits.record.timelines import Booleans, Floats, Ints
 from whichbits.serve.metrics import Count, EngineCounters
-
-_COLUMNS = ["replica", "error_code", "requested_output_tokens", "prompt_tokens", "output_tokens"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +33,35 @@ class Difference:
     text: str
 
 
+@dataclass(frozen=True)
+class _Client:
+    """What the client knows, an entry a request; NaN is missing."""
+
+    good: Booleans
+    asked: Ints
+    prompt: Floats
+    output: Floats
+
+    @classmethod
+    def of(cls, requests: pa.Table) -> Self:
+        good = booleans(pc.is_null(requests["error_code"]))
+        tokens = (floats(requests[name]) for name in ("prompt_tokens", "output_tokens"))
+        return cls(good, integers(requests["requested_output_tokens"]), *tokens)
+
+    def of_rows(self, chosen: Sequence[bool]) -> Self:
+        rows = np.array(chosen, dtype=np.bool_)
+        return type(self)(self.good[rows], self.asked[rows], self.prompt[rows], self.output[rows])
+
+    def received(self) -> Mapping[Total, int | None]:
+        prompt = _sum(self.prompt[self.good])
+        return {
+            "requests_finished": int(self.good.sum()),
+            "prompt_tokens": prompt,
+            "generation_tokens": _sum(self.output[self.good]),
+            "prefix_queries": prompt,
+        }
+
+
 def differences(pages: Iterable[Page]) -> dict[int, list[Difference]]:
     """Return what does not balance, by cell, each explained as far as it can be; balanced cells are left out."""
     by_arm: dict[str, list[Page]] = {}
@@ -50,14 +77,14 @@ def differences(pages: Iterable[Page]) -> dict[int, list[Difference]]:
 
 def pages(cell: Cell, requests: pa.Table, counts: CellCounts, *, sent_as_text: bool = False) -> list[Page]:
     """Open one cell's books: a page a replica where the client knows which one answered, else one for all."""
-    told = requests.select(_COLUMNS)  # no chunks: they are nearly all that there is
-    if told["replica"].null_count:
-        return [_page(cell, None, told, list(counts.values()), sent_as_text=sent_as_text)] if counts else []
+    client, replicas = _Client.of(requests), requests["replica"].to_pylist()
+    if None in replicas:
+        return [_page(cell, None, client, list(counts.values()), sent_as_text=sent_as_text)] if counts else []
     return [
         _page(
             cell,
             replica,
-            told.filter(pc.equal(told["replica"], replica)),
+            client.of_rows([each == replica for each in replicas]),
             [counts[replica]],
             sent_as_text=sent_as_text,
         )
@@ -82,34 +109,20 @@ def _of_page(page: Page, arm: Sequence[Page]) -> list[Difference]:
     return [Difference(page.replica, None, total, page.client[total], page.engine[total], why, text) for total in wrong]
 
 
-def _page(
-    cell: Cell, replica: str | None, requests: pa.Table, counted: Sequence[Counted], *, sent_as_text: bool
-) -> Page:
-    bad = ~booleans(pc.is_null(requests["error_code"]))
-    asked = integers(requests["requested_output_tokens"])
+def _page(cell: Cell, replica: str | None, client: _Client, counted: Sequence[Counted], *, sent_as_text: bool) -> Page:
     engines = [one.total for one in counted]
     return Page(
         cell=cell.cell,
         arm=cell.arm,
         replica=replica,
-        client=_received(requests.filter(pc.is_null(requests["error_code"]))),
+        client=client.received(),
         engine=_engine_totals(engines),
-        failed=int(bad.sum()),
-        failed_output_tokens=int(asked[bad].sum()),
+        failed=int((~client.good).sum()),
+        failed_output_tokens=int(client.asked[~client.good].sum()),
         preemptions=engine_total(engines, "preemptions"),
         restarted=tuple(core for one in counted for core in one.restarted),
         sent_as_text=sent_as_text,
     )
-
-
-def _received(good: pa.Table) -> Mapping[Total, int | None]:
-    prompt = _sum(floats(good["prompt_tokens"]))
-    return {
-        "requests_finished": good.num_rows,
-        "prompt_tokens": prompt,
-        "generation_tokens": _sum(floats(good["output_tokens"])),
-        "prefix_queries": prompt,
-    }
 
 
 def _engine_totals(engines: Sequence[EngineCounters]) -> Mapping[Total, int | None]:

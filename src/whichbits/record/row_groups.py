@@ -46,7 +46,7 @@ class RowGroups:
                 rows = _rows(self._group(group), number)
                 if rows.num_rows:
                     return rows
-        return SCHEMA.empty_table()
+        return pa.Table.from_batches([], SCHEMA)
 
     @cached_property
     def _merged(self) -> pq.ParquetFile | None:
@@ -69,7 +69,7 @@ class RowGroups:
 
     def _read(self, number: int) -> pa.Table:
         if self._merged is None:
-            return SCHEMA.empty_table()
+            return pa.Table.from_batches([], SCHEMA)
         try:
             return in_our_schema(self._folder, self._merged.read_row_group(number, use_threads=False))
         except (pa.ArrowException, OSError, KeyError, ValueError) as error:

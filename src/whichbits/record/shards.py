@@ -81,7 +81,7 @@ def read_requests(folder: Path) -> pa.Table:
     merged = folder / MERGED
     tables = [_without(_read(folder, merged), sharded_cells(folder))] if merged.exists() else []
     tables += [_read(folder, path) for path in shards(folder)]
-    return in_cell_order(pa.concat_tables([SCHEMA.empty_table(), *tables]))
+    return in_cell_order(pa.concat_tables([pa.Table.from_batches([], SCHEMA), *tables]))
 
 
 def shards(folder: Path) -> list[Path]:
@@ -135,4 +135,4 @@ def in_cell_order(table: pa.Table) -> pa.Table:
         return table.unify_dictionaries()
     cells = np.unique(numbers)
     parts = [table.filter(pc.field("cell") == int(cell)) for cell in cells]
-    return pa.concat_tables([SCHEMA.empty_table(), *parts]).unify_dictionaries()
+    return pa.concat_tables([pa.Table.from_batches([], SCHEMA), *parts]).unify_dictionaries()
