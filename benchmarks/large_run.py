@@ -69,7 +69,9 @@ def mock_arms(count: int) -> list[MockArm]:
     for number in range(count):
         turn, at = divmod(number, len(_FORMATS))
         name, base_ms, stream_ms = _FORMATS[at]
-        chosen.append(MockArm(f"{name}-{turn + 1}" if turn else name, name, base_ms * 1.03**turn, stream_ms * 1.02**turn))
+        chosen.append(
+            MockArm(f"{name}-{turn + 1}" if turn else name, name, base_ms * 1.03**turn, stream_ms * 1.02**turn)
+        )
     return chosen
 
 

@@ -98,7 +98,9 @@ def scrape_text(model: str, moment: Moment) -> str:
         **dict.fromkeys(_GAUGES, 1),
     }
     lines = [line for name, value in totals.items() for line in _counter(name, labels, value)]
-    lines += [line for name, value in states.items() for line in _declared(name, "gauge", [f"{{{labels}}} {value:.4f}"])]
+    lines += [
+        line for name, value in states.items() for line in _declared(name, "gauge", [f"{{{labels}}} {value:.4f}"])
+    ]
     lines += _success(labels, moment.finished)
     for name, bounds in _HISTOGRAMS.items():
         lines += _histogram(name, labels, bounds, moment)

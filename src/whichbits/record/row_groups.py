@@ -16,7 +16,7 @@ from whichbits.record.manifest import broken
 from whichbits.record.shards import MERGED, STORAGE, cell_path, in_cell_order, in_our_schema, read_shard, shards
 
 CHUNKS_A_GROUP = 500_000
-"""Chunks from which on a row group is full: some 6 MB in memory. Many small cells share one, a large one has its own."""
+"""Chunks from which on a row group is full: some 6 MB in memory. Small cells share one, a large one has its own."""
 
 
 class RowGroups:

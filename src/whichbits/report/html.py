@@ -49,6 +49,13 @@ ROOFLINE_WORDS = phrase(
 )
 
 
+MOST_BYTES = 2_400_000
+"""What a page may have: below 2.5 MB it can be attached and mailed."""
+
+MOST_ROWS = (1_000_000, 1000, 300, 100, 30, 10)
+"""Rows of a table that are tried, until the page is small enough: all, where they fit."""
+
+
 @dataclass(frozen=True)
 class Plate:
     """A chart on the page, with the same numbers as a table."""
@@ -61,47 +68,59 @@ class Plate:
 
 
 def html(summary: Summary, manifest: Manifest, spoken: Language = ENGLISH) -> Mapping[str, bytes]:
-    """Return ``report.html``; it loads nothing and runs nothing, and a policy in the page keeps it so."""
+    """Return ``report.html``; it loads nothing and runs nothing, and a policy in the page keeps it so.
+
+    A run of very many cells has tables cut, the longest first, so that the page stays below ``MOST_BYTES``.
+    """
     page = _environment(spoken.code).get_template("report.html.j2")
+    content = _content(summary, manifest, spoken)
+    text = b""
+    for most_rows in MOST_ROWS:
+        text = page.render(content, most_rows=most_rows).encode()
+        if len(text) <= MOST_BYTES:
+            break
+    return {"report.html": text}
+
+
+def _content(summary: Summary, manifest: Manifest, spoken: Language) -> dict[str, object]:
     roofline = under_roof(summary, ROOFLINE_WORDS, spoken.say)
-    text = page.render(
-        language=spoken.code,
-        source=SOURCES[summary.source],
-        summary=summary,
-        manifest=manifest,
-        interruption=interruption(summary),
-        resume=resume_command(summary),
-        loads=loads_text(summary),
-        several_loads=len(measured_loads(summary)) > 1,
-        repeats=repeats(summary),
-        answers=answers(summary),
-        plates=[_plate(summary, figure, spoken) for figure in figures(summary)],
-        roofline=None if roofline is None else Markup(roofline),  # noqa: S704 - escaped where it is drawn
-        regimes=regimes.rows(summary),
-        regimes_scope=regimes.scope(summary),
-        predictions=predictions.rows(summary),
-        predictions_legend=predictions.LEGEND,
-        measures=MEASURES,
-        compared={metric: name_of(metric) for metric in METRICS if metric in MEASURES or metric in HEADLINES},
-        groups=groups(summary),
-        thin=has_thin(summary),
-        signs=signs(tuple(summary.arms)),
-        kinds=FINDING_KINDS,
-        comparisons=comparisons(summary, manifest),
-        causes=causes(summary, manifest),
-        quality=quality(summary, manifest),
-        quality_sentences=tuple(sentences(summary)),
-        glance=at_a_glance(summary, manifest),
-        arms=[(arm, fact_rows(arm, manifest.arms.get(name))) for name, arm in summary.arms.items()],
-        clients=client_rows(summary, manifest),
-        courses=courses(summary, manifest),
-        commands=commands(manifest),
-        host=flat(manifest.host),
-        tools=flat(dict(manifest.tools)),
-        study=study_yaml(manifest),
-        style=Markup(_asset("report.css")),  # noqa: S704 - our own file, no input in it
-    )
-    return {"report.html": text.encode()}
+    return {
+        "language": spoken.code,
+        "source": SOURCES[summary.source],
+        "summary": summary,
+        "manifest": manifest,
+        "interruption": interruption(summary),
+        "resume": resume_command(summary),
+        "loads": loads_text(summary),
+        "several_loads": len(measured_loads(summary)) > 1,
+        "repeats": repeats(summary),
+        "answers": answers(summary),
+        "plates": [_plate(summary, figure, spoken) for figure in figures(summary)],
+        "roofline": None if roofline is None else Markup(roofline),  # noqa: S704 - escaped where it is drawn
+        "regimes": regimes.rows(summary),
+        "regimes_scope": regimes.scope(summary),
+        "predictions": predictions.rows(summary),
+        "predictions_legend": predictions.LEGEND,
+        "measures": MEASURES,
+        "compared": {metric: name_of(metric) for metric in METRICS if metric in MEASURES or metric in HEADLINES},
+        "groups": groups(summary),
+        "thin": has_thin(summary),
+        "signs": signs(tuple(summary.arms)),
+        "kinds": FINDING_KINDS,
+        "comparisons": comparisons(summary, manifest),
+        "causes": causes(summary, manifest),
+        "quality": quality(summary, manifest),
+        "quality_sentences": tuple(sentences(summary)),
+        "glance": at_a_glance(summary, manifest),
+        "arms": [(arm, fact_rows(arm, manifest.arms.get(name))) for name, arm in summary.arms.items()],
+        "clients": client_rows(summary, manifest),
+        "courses": courses(summary, manifest),
+        "commands": commands(manifest),
+        "host": flat(manifest.host),
+        "tools": flat(dict(manifest.tools)),
+        "study": study_yaml(manifest),
+        "style": Markup(_asset("report.css")),  # noqa: S704 - our own file, no input in it
+    }
 
 
 def _plate(summary: Summary, figure: Figure, spoken: Language) -> Plate:

@@ -1,7 +1,8 @@
 """Where a report's numbers come from, as rows: arms' facts, the client's health, commands."""
 
 import shlex
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import yaml
@@ -21,6 +22,8 @@ class FactRow:
     value: str
     source: str
     line: str | None
+    line_of: str | None = None
+    """The fact above that was read from the same line: an engine's line of settings gives a dozen."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,14 @@ def fact_rows(arm: ArmSummary, record: ArmRecord | None) -> tuple[FactRow, ...]:
         for replica in record.replicas:
             place = phrase(" of replica {replica}", replica=replica.replica) if len(record.replicas) > 1 else ""
             rows += [_fact_row(name, fact, place) for name, fact in replica.facts.items()]
-    return tuple(rows)
+    return tuple(_with_first_lines(rows))
+
+
+def _with_first_lines(rows: Iterable[FactRow]) -> Iterator[FactRow]:
+    first: dict[str, str] = {}
+    for row in rows:
+        earlier = None if row.line is None else first.setdefault(row.line, row.name)
+        yield replace(row, line_of=None if row.line is None or earlier == row.name else earlier)
 
 
 def client_rows(summary: Summary, manifest: Manifest) -> tuple[ClientRow, ...]:
