@@ -5,6 +5,7 @@ A failed request has no latency: its times would tell of the failure, not of the
 
 import numpy as np
 
+from whichbits.analyze.quantiles import quantiles
 from whichbits.analyze.summary import Distribution
 from whichbits.record.timelines import Floats, Timelines
 
@@ -67,7 +68,7 @@ def distribution(values_ms: Floats) -> Distribution:
     thin = tuple(f"p{percent}" for percent in (50, 90, 99) if is_thin(values.size, percent))
     if values.size == 0:
         return Distribution(0, None, None, None, None, thin)
-    p50, p90, p99 = np.percentile(values, (50, 90, 99)).tolist()
+    p50, p90, p99 = quantiles(np.sort(values), np.array([50, 90, 99]) / 100).tolist()
     return Distribution(values.size, float(values.mean()), p50, p90, p99, thin)
 
 

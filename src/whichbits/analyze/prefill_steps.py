@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from whichbits.analyze.quantiles import median
 from whichbits.record.timelines import Booleans, Floats, Ints, Timelines
 
 _NS_PER_MS = 1e6
@@ -99,4 +100,4 @@ def _where_it_shows(came: Booleans, request: Ints, lengths_ns: Floats) -> Boolea
 
 
 def _median_ms(lengths_ns: Floats) -> float | None:
-    return float(np.median(lengths_ns)) / _NS_PER_MS if lengths_ns.size else None
+    return median(np.sort(lengths_ns)) / _NS_PER_MS if lengths_ns.size else None

@@ -18,3 +18,9 @@ def quantiles(ordered: Floats, shares: Floats) -> Floats:
     # From the nearer end, as NumPy does: so that rounding never leads beyond the other.
     values: Floats = np.where(share < 0.5, low + (high - low) * share, high - (high - low) * (1 - share))
     return values
+
+
+def median(ordered: Floats) -> float:
+    """Return the median of an ascending sample: bit for bit what ``numpy.median`` returns."""
+    middle = ordered.size // 2
+    return float(ordered[middle]) if ordered.size % 2 else float((ordered[middle - 1] + ordered[middle]) / 2)
