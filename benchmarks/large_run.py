@@ -2,9 +2,12 @@
 
 An arm is an engine whose step takes a + b x streams ms, and longer where a prompt joins; each stream sends its next
 request the moment the last one ended. Nothing here is a measurement of any model.
+
+    python -m benchmarks.large_run SHAPE FOLDER
 """
 
 import gzip
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -162,7 +165,7 @@ def _ended(cell: Cell, requests: int, start_ns: int, end_ns: int) -> Cell:
         client=ClientHealth("client_ok", (), 0.1, 0.8, 0.1, 0.0),
         cache_state="salted",
         other_cpu_cores=0.05,
-        token_count_source="usage",
+        token_count_source="usage",  # noqa: S106 - not a password
     )
 
 
@@ -196,3 +199,7 @@ def _manifest(name: str, shape: Shape, cells: Sequence[Cell]) -> Manifest:
         tools={"whichbits": "0.1.0"},
         cells=tuple(cells),
     )
+
+
+if __name__ == "__main__":
+    print(write_run(Path(sys.argv[2]), SHAPES[sys.argv[1]]))
