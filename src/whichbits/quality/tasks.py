@@ -12,7 +12,7 @@ from pathlib import Path
 
 from whichbits.errors import BadInput
 from whichbits.quality.task_results import task_folder
-from whichbits.serve.replica import Endpoint
+from whichbits.serve.endpoint.replica import Endpoint
 
 
 @dataclass(frozen=True)

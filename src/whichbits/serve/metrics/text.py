@@ -1,4 +1,4 @@
-"""Prometheus text to samples."""
+"""Prometheus text to samples, and how a label's value is written in it."""
 
 import math
 import re
@@ -62,6 +62,14 @@ def _unusual(line: str) -> Sample | None:
 def _series(head: str) -> tuple[str, dict[str, str]] | None:
     found = _SERIES.fullmatch(head)
     return (found[1], _labels(found[2])) if found else None
+
+
+def escaped(value: str) -> str:
+    """Return a label's value as it stands between quotes.
+
+    Source: prometheus.io/docs/instrumenting/exposition_formats, "Text-based format".
+    """
+    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
 
 
 def total(samples: Iterable[Sample], name: str, **labels: str) -> float | None:
