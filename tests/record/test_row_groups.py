@@ -9,6 +9,7 @@ import pytest
 
 from tests.record.make_run import make_run
 from whichbits.record import row_groups
+from whichbits.record.arrays import integers
 from whichbits.record.row_groups import RowGroups
 from whichbits.record.run import Run
 
@@ -16,7 +17,7 @@ from whichbits.record.run import Run
 def groups_of(folder: Path) -> list[list[int]]:
     with pq.ParquetFile(folder / "requests.parquet") as file:
         tables = [file.read_row_group(at, ["cell"]) for at in range(file.num_row_groups)]
-    return [sorted(set(table["cell"].to_pylist())) for table in tables]
+    return [sorted(set(integers(table["cell"]).tolist())) for table in tables]
 
 
 def same_rows(one: pa.Table, other: pa.Table) -> bool:

@@ -15,8 +15,9 @@ from whichbits.analyze.cells.noise import Replicates, intervals, replicates
 from whichbits.analyze.conclude import Inputs, conclude
 from whichbits.analyze.crossings.pairing import Resampled
 from whichbits.analyze.curves.cost import priced, prices
-from whichbits.analyze.engine.books import Page, differences, pages
+from whichbits.analyze.engine.books import differences, pages
 from whichbits.analyze.engine.counted import CellCounts, counted
+from whichbits.analyze.engine.explanations import Page
 from whichbits.analyze.engine.telemetry import gpu_telemetry
 from whichbits.analyze.kernels.profile import Profile, read_profiles
 from whichbits.analyze.load.shape import load_shape

@@ -15,7 +15,7 @@ def floats(column: "pa.ChunkedArray[Any]") -> npt.NDArray[np.float64]:
     return np.where(booleans(pc.is_null(array)), np.nan, values) if array.null_count else values
 
 
-def integers(column: "pa.ChunkedArray[Any]") -> npt.NDArray[np.int64]:
+def integers(column: "pa.ChunkedArray[Any] | pa.Array[Any]") -> npt.NDArray[np.int64]:
     """Return whole numbers.
 
     Raises:
@@ -49,4 +49,4 @@ def _memory(array: "pa.Array[Any]", kind: type[np.generic]) -> npt.NDArray[Any]:
     _, values = array.buffers()
     if values is None or not len(array):
         return np.empty(0, kind)
-    return np.frombuffer(values, kind, len(array), array.offset * np.dtype(kind).itemsize)
+    return np.frombuffer(memoryview(values), np.dtype(kind), len(array), array.offset * np.dtype(kind).itemsize)

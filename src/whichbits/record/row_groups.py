@@ -30,7 +30,7 @@ class RowGroups:
     @property
     def cells(self) -> list[int]:
         """The numbers of all cells that have requests, in order."""
-        merged = [] if self._merged is None else pc.unique(self._merged.read(["cell"])["cell"]).to_pylist()
+        merged = [] if self._merged is None else integers(self._merged.read(["cell"])["cell"]).tolist()
         return sorted({*merged, *(int(path.stem) for path in shards(self._folder))})
 
     def of_cell(self, number: int) -> pa.Table:
@@ -109,7 +109,9 @@ def _together(cells: list[pa.Table]) -> pa.Table:
 
 def _range(file: pq.ParquetFile, group: int) -> tuple[float, float]:
     told = file.metadata.row_group(group).column(SCHEMA.get_field_index("cell")).statistics
-    return (told.min, told.max) if told is not None and told.has_min_max else (-np.inf, np.inf)
+    if told is None or told.min is None or told.max is None:
+        return -np.inf, np.inf  # it may hold any cell
+    return told.min, told.max
 
 
 def _rows(ordered: pa.Table, cell: int) -> pa.Table:
