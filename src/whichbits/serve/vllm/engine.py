@@ -13,7 +13,7 @@ from whichbits.serve.vllm.checkpoint import checkpoint_facts, checkpoint_folder
 from whichbits.serve.vllm.environment import server_environment
 from whichbits.serve.vllm.facts import log_facts, server_facts
 from whichbits.serve.vllm.failure import cause_of_death
-from whichbits.serve.vllm.flags import check_options, server_flags
+from whichbits.serve.vllm.flags import check_options, is_sized, server_flags
 from whichbits.serve.vllm.interpreter import InstalledVllm, installed_vllm
 from whichbits.serve.vllm.proof import contradictions, wrong_stored_bits
 from whichbits.study.arm import Arm
@@ -28,6 +28,14 @@ class VllmEngine:
     health_path = "/health"
     cache_reset_path = "/reset_prefix_cache"
     sleep_option = "enable_sleep_mode"
+
+    def measures_free_memory(self, arm: Arm) -> bool:
+        """Return whether the KV cache's size is left to vLLM, which then compares free memory before and after a step.
+
+        With the size given it still runs that step, and looks at nothing that a neighbour changes
+        (``determine_available_memory`` of v1/worker/gpu_worker.py, 0.25.1). A processor's memory is claimed otherwise.
+        """
+        return not is_sized(arm) or _installed(arm).on_cpu
 
     def check(self, arm: Arm) -> list[str]:
         """Make the command of each replica of an arm to be started, and hold its files against the claim.
