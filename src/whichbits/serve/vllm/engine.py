@@ -10,6 +10,7 @@ from whichbits.serve.control import ControlClient
 from whichbits.serve.engine import Launch, Place, Prepared
 from whichbits.serve.gpus import places
 from whichbits.serve.vllm.checkpoint import checkpoint_facts, checkpoint_folder
+from whichbits.serve.vllm.entry import server_program
 from whichbits.serve.vllm.environment import server_environment
 from whichbits.serve.vllm.facts import log_facts, server_facts
 from whichbits.serve.vllm.failure import cause_of_death
@@ -17,8 +18,6 @@ from whichbits.serve.vllm.flags import check_options, is_sized, server_flags
 from whichbits.serve.vllm.interpreter import InstalledVllm, installed_vllm
 from whichbits.serve.vllm.proof import contradictions, wrong_stored_bits
 from whichbits.study.arm import Arm
-
-_SERVER = "vllm.entrypoints.openai.api_server"
 
 
 class VllmEngine:
@@ -72,13 +71,13 @@ class VllmEngine:
         """Return the server's command and what it needs in its environment. Raises BadInput."""
         installed = _installed(arm)
         words = {
-            "--model": prepared.model_path,
             "--host": place.host,
             "--port": str(place.port),
             "--served-model-name": self.served_model(arm),
         }
         address = [word for pair in words.items() for word in pair]
-        argv = (installed.python, "-m", _SERVER, *address, *server_flags(arm, installed, place))
+        program = server_program(arm, prepared.model_path)
+        argv = (installed.python, *program, *address, *server_flags(arm, installed, place))
         return Launch(
             argv, server_environment(installed, place, arm.weight_format, os.environ), _device(installed, place)
         )

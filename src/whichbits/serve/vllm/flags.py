@@ -25,6 +25,8 @@ _OURS = {
     "model": "it is the arm's own key",
     "served_model_name": "it is the arm's own key",
     "tensor_parallel_size": "it is the arm's own key, and decides which GPUs each replica gets",
+    "headless": "without an API server there is nothing to send to",
+    "grpc": "whichbits speaks HTTP",
     "api_key": "the server listens on loopback only, and a run's record shows its command",
     "hf_token": "a run's record shows the command; export HF_TOKEN instead",
 }
