@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from whichbits.doctor.diagnosis import Diagnosis, Patient, good
 from whichbits.errors import BadInput
 from whichbits.hardware.gpu_states import gpu_states
-from whichbits.predict.capacity import room_of
 from whichbits.predict.constants import default_constants
-from whichbits.predict.deployment import Deployment
+from whichbits.predict.deployment.capacity import room_of
+from whichbits.predict.deployment.deployment import Deployment
 from whichbits.study.arm import Arm
 from whichbits.study.gpus import shares
 from whichbits.study.model import Study

@@ -9,7 +9,7 @@ import msgspec
 
 from whichbits.hardware.devices import find_device
 from whichbits.predict.constants import Constant, Constants
-from whichbits.predict.engine_version import EngineVersion
+from whichbits.predict.deployment.engine_version import EngineVersion
 
 OF_THE_HOST = ("host.", "front.")
 """Begin the names of constants that belong to the machine around the GPU: no shipped calibration holds any."""
