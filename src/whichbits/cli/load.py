@@ -9,6 +9,7 @@ import yaml
 from cyclopts import Parameter
 
 from whichbits.cli.asked_load import AskedLoad, load_study
+from whichbits.cli.lang import Lang
 from whichbits.cli.run import carry_out
 from whichbits.cli.task import Task
 from whichbits.conduct.order import visits
@@ -47,6 +48,7 @@ def load(
     json: Switch = False,
     plain: Switch = False,
     self_test: Switch = False,
+    lang: Lang = "en",
 ) -> int:
     """Drive one OpenAI-style endpoint and say how fast it answers, and whether this client could keep up.
 
