@@ -27,14 +27,18 @@ WORDINGS = {
     "record/definitions.py": ("DEFINITIONS", "_CLIENT_TOKENS"),
     "study/complaint.py": ("_WORDS", "_ANY_SCALAR"),
     "analyze/comparison.py": ("THIN", "NO_LOAD"),
+    "arms/gpus.py": ("_OPERANDS",),
     "conduct/self_test/result.py": ("_WHY_ENDED",),
+    "predict/kernels.py": ("note",),
 }
 """Modules whose named texts are told as they are."""
 RETURNED = {
     "study/complaint.py": ("_message", "_choice", "_suggestion"),
     "analyze/meaning.py": ("_refusal",),
     "analyze/sides.py": ("refusal", "_different_work"),
+    "arms/layers.py": ("_why_kept", "_misfit"),
     "conduct/self_test/result.py": ("_sentence", "_why"),
+    "plan/fleets.py": ("binding",),
 }
 """Functions whose returned texts are told as they are."""
 
@@ -91,7 +95,7 @@ def _of_module(path: Path) -> Iterator[str]:
                 yield from _constants(value)
             case ast.FunctionDef(name=named) if named in RETURNED.get(name, ()):
                 for each in ast.walk(node):
-                    if isinstance(each, ast.Return) and each.value is not None:
+                    if isinstance(each, ast.Return | ast.Yield) and each.value is not None:
                         yield from _templates(each.value, module)
 
 
@@ -127,7 +131,7 @@ def _templates(value: ast.expr, module: _Module, depth: int = 0) -> Iterator[str
         case ast.BoolOp(values=values):
             for each in values:
                 yield from _templates(each, module, depth)
-        case ast.Name(id=name) if depth < 2:  # noqa: PLR2004 - a name of a name
+        case ast.Name(id=name) if depth < 2:
             for each in module.values(name):
                 yield from _templates(each, module, depth + 1)
 

@@ -6,8 +6,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from whichbits.analyze.sources import by_arm, named_path, result_cells
-from whichbits.errors import BadInput
 from whichbits.cli.lang import Lang
+from whichbits.errors import BadInput
 from whichbits.record.importers.imported_cell import ImportedCell
 from whichbits.record.importers.imported_run import write_imported_run
 from whichbits.report.rebuild import rebuild_reports

@@ -8,11 +8,12 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.console import Console
 
+from whichbits.cli.lang import Lang
 from whichbits.conduct.host import host_facts, tool_versions
 from whichbits.conduct.order import visits
 from whichbits.conduct.secrets import recordable
 from whichbits.errors import ServerNotReady
-from whichbits.cli.lang import Lang
+from whichbits.language.language import language
 from whichbits.predict.calibration_file import read_calibration
 from whichbits.predict.constants import default_constants
 from whichbits.predict.run import DRAWS, Assumed, predict_study, refuse_impossible

@@ -53,9 +53,7 @@ def view(
         ) from error
 
 
-async def _serve(
-    app: web.Application, host: str, port: int, token: str | None, *, open_browser: bool
-) -> None:
+async def _serve(app: web.Application, host: str, port: int, token: str | None, *, open_browser: bool) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)

@@ -15,6 +15,8 @@ from whichbits.language.language import Code, Language, language
 from whichbits.language.phrase import Phrase, joined
 
 _FIELD = re.compile(r"\{(\w+)\}")
+_ADDED = "(?:[ ;:,(].*)?"
+"""What may stand in a field right behind another one: nothing, or something that begins as an addition does."""
 _ENOUGH_LETTERS = 8
 """Of its own a template must have so many to be looked for within a text, where somebody else's words may stand."""
 
@@ -48,18 +50,20 @@ def _patterns(code: Code) -> tuple[tuple[re.Pattern[str], str, int], ...]:
 
 
 def _pattern(template: str) -> str:
-    parts, seen = re.split(r"\{(\w+)\}", template), set[str]()
-    return "".join(_piece(part, place, seen) for place, part in enumerate(parts))
+    words, names = (re.split(r"\{(\w+)\}", template)[first::2] for first in (0, 1))
+    pieces = [_literal(words[0])]
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            pieces.append(f"(?P={name})")
+        else:
+            follows = place > 0 and not words[place]
+            pieces.append(f"(?P<{name}>{_ADDED if follows else '.*?'})")
+        pieces.append(_literal(words[place + 1]))
+    return "".join(pieces)
 
 
-def _piece(part: str, place: int, seen: set[str]) -> str:
-    """Return the pattern of a part: names stand at odd places; one that comes again is the same text."""
-    if place % 2 == 0:
-        return re.escape(part.replace("{{", "{").replace("}}", "}"))
-    if part in seen:
-        return f"(?P={part})"
-    seen.add(part)
-    return f"(?P<{part}>.*?)"
+def _literal(words: str) -> str:
+    return re.escape(words.replace("{{", "{").replace("}}", "}"))
 
 
 def _known(text: str, code: Code, least: int = 0) -> str:

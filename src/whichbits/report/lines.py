@@ -17,6 +17,11 @@ def padded(text: str, width: int) -> str:
     return text + " " * (width - cell_len(text))
 
 
+def set_right(text: str, width: int) -> str:
+    """Return the text with blanks before it, up to ``width`` columns."""
+    return " " * (width - cell_len(text)) + text
+
+
 def _wrapped(paragraph: str, width: int) -> Iterator[str]:
     line = ""
     for word in paragraph.split():
