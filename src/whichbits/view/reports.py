@@ -1,6 +1,7 @@
 """A run's report as it is now: the one on disk where it is up to date, else one made of what is recorded so far."""
 
 import asyncio
+import re
 from collections import OrderedDict
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from whichbits.record.run import Run
 from whichbits.report.html import html
 
 _KEPT = 8
+_LANGUAGE = re.compile(rb'<html lang="(\w+)"')
 _HEAD = 20_000
 """Within so many bytes a report says its language."""
 
@@ -32,7 +34,8 @@ class Reports:
         ready, recorded = folder / "report.html", (folder / FILE_NAME).stat().st_mtime_ns
         if ready.is_file() and ready.stat().st_mtime_ns >= recorded:
             content = ready.read_bytes()
-            if f'<html lang="{lang}">'.encode() in content[:_HEAD]:
+            said = _LANGUAGE.search(content[:_HEAD])
+            if said is None or said[1].decode() == lang:
                 return content
         async with self._one_at_a_time:
             made = self._made.get((folder, lang))
