@@ -12,10 +12,11 @@ from whichbits.language.language import has_words
 ERRORS = {"WhichbitsError", *(kind.__name__ for kind in WhichbitsError.__subclasses__())}
 PLACES = {
     **dict.fromkeys(ERRORS, (1, "why", "fix")),
-    "Diagnosis": (3, "found", "why", "fix"),
-    "good": (2, "found"),
-    "unknown": (2, "found"),
-    "_dead": (1,),
+    "Diagnosis": (2, 3, "found", "why", "fix"),
+    "good": (1, 2, "found"),
+    "unknown": (1, 2, "found"),
+    "_dead": (0, 1),
+    "_target": (0,),
     "stage.writer.note": (0,),
     "writer.note": (0,),
     "notes.append": (0,),
@@ -26,7 +27,8 @@ WORDINGS = {
     "drive/answer/failure.py": ("MEANINGS",),
     "record/definitions.py": ("DEFINITIONS", "_CLIENT_TOKENS"),
     "study/complaint.py": ("_WORDS", "_ANY_SCALAR"),
-    "analyze/comparison.py": ("THIN", "NO_LOAD"),
+    "analyze/comparison.py": ("THIN", "NO_LOAD", "_NOT_TOLD"),
+    "conduct/estimate.py": ("_GPU", "_PACES"),
     "arms/gpus.py": ("_OPERANDS",),
     "conduct/self_test/result.py": ("_WHY_ENDED",),
     "predict/kernels.py": ("note",),
@@ -38,6 +40,7 @@ RETURNED = {
     "analyze/sides.py": ("refusal", "_different_work"),
     "arms/layers.py": ("_why_kept", "_misfit"),
     "conduct/self_test/result.py": ("_sentence", "_why"),
+    "doctor/packages.py": ("_releases",),
     "plan/fleets.py": ("binding",),
 }
 """Functions whose returned texts are told as they are."""
@@ -120,20 +123,23 @@ def _templates(value: ast.expr, module: _Module, depth: int = 0) -> Iterator[str
         case ast.Constant(value=str(text)):
             yield _escaped(text)
         case ast.JoinedStr() | ast.BinOp(op=ast.Add()):
-            fields: dict[str, str] = {}
-            yield "".join(_written(part, fields) for part in _parts(value))
-            for part in _parts(value):
-                if not isinstance(part, ast.Constant):
-                    yield from _within(part, module, depth)
-        case ast.IfExp(body=body, orelse=orelse):
-            yield from _templates(body, module, depth)
-            yield from _templates(orelse, module, depth)
-        case ast.BoolOp(values=values):
-            for each in values:
-                yield from _templates(each, module, depth)
+            yield from _written_out(value, module, depth)
+        case ast.IfExp(body=one, orelse=other) | ast.BoolOp(values=[one, other]):
+            yield from _templates(one, module, depth)
+            yield from _templates(other, module, depth)
+        case ast.Call(func=ast.Attribute(attr="join"), args=[ast.GeneratorExp(elt=each)]):
+            yield from _templates(each, module, depth)
         case ast.Name(id=name) if depth < 2:
             for each in module.values(name):
                 yield from _templates(each, module, depth + 1)
+
+
+def _written_out(value: ast.expr, module: _Module, depth: int) -> Iterator[str]:
+    fields: dict[str, str] = {}
+    yield "".join(_written(part, fields) for part in _parts(value))
+    for part in _parts(value):
+        if not isinstance(part, ast.Constant):
+            yield from _within(part, module, depth)
 
 
 def _within(part: ast.expr, module: _Module, depth: int) -> Iterator[str]:

@@ -15,9 +15,9 @@ from whichbits.language.language import Code, Language, language
 from whichbits.language.phrase import Phrase, joined
 
 _FIELD = re.compile(r"\{(\w+)\}")
-_ADDED = "(?:[ ;:,(].*)?"
+_ADDED = r"(?:(?:[;:,.]| \(| with ).*)?"
 """What may stand in a field right behind another one: nothing, or something that begins as an addition does."""
-_ENOUGH_LETTERS = 8
+_ENOUGH_LETTERS = 6
 """Of its own a template must have so many to be looked for within a text, where somebody else's words may stand."""
 
 

@@ -55,6 +55,23 @@ def comparison_text(comparison: Comparison, gates: Sequence[GateOutcome] = (), s
     return page.getvalue()
 
 
+_FACT_NAMES = {
+    "model": phrase("model"),
+    "weight format": phrase("weight format"),
+    "kernel": phrase("kernel"),
+    "engine": phrase("engine"),
+    "hardware": phrase("hardware"),
+    "engine version": phrase("engine version"),
+    "source": phrase("source"),
+    "tool": phrase("tool"),
+}
+
+
+def fact_name(name: str) -> str:
+    """Return what a fact in which two sides differ is called."""
+    return _FACT_NAMES.get(name, name)
+
+
 def title_of(pair: PairComparison) -> str:
     """Return what is compared."""
     return phrase("{candidate} against {baseline}", candidate=pair.candidate, baseline=pair.baseline)
@@ -163,7 +180,7 @@ def _differences(pair: PairComparison, spoken: Language) -> Table:
     table = Table.grid(padding=(0, 2))
     for name, (baseline, candidate) in pair.differences.items():
         table.add_row(
-            Text(plain(name), style="dim"),
+            Text(plain(spoken.say(fact_name(name))), style="dim"),
             Text(plain(f"{tell(baseline, spoken)} -> {tell(candidate, spoken)}"), overflow="fold"),
         )
     return table

@@ -11,6 +11,7 @@ from whichbits.report.comparison import (
     GATE_VERDICTS,
     VERDICTS,
     change_text,
+    fact_name,
     gate_evidence,
     interval_text,
     load_text,
@@ -57,7 +58,7 @@ def _pair(pair: PairComparison, margin: float, spoken: Language) -> Iterable[str
     yield f"### {escaped(spoken.say(title_of(pair)))}"
     if pair.differences:
         rows = [
-            (escaped(name), *(escaped(tell(value, spoken)) for value in values))
+            (escaped(spoken.say(fact_name(name))), *(escaped(tell(value, spoken)) for value in values))
             for name, values in pair.differences.items()
         ]
         yield _table(spoken.say_all((phrase("differs"), phrase("baseline"), phrase("candidate"))), rows)

@@ -43,7 +43,7 @@ def examination_json(said: Sequence[Diagnosis]) -> str:
 
 def _print_one(diagnosis: Diagnosis, console: Console, spoken: Language) -> None:
     mark, style = _MARKS[diagnosis.state]
-    _print_part(spoken.say(mark), style, f"{diagnosis.subject}: {tell(diagnosis.found, spoken)}", console)
+    _print_part(spoken.say(mark), style, f"{tell(diagnosis.subject, spoken)}: {tell(diagnosis.found, spoken)}", console)
     for label, text in ((phrase("why"), diagnosis.why), (phrase("do"), diagnosis.fix)):
         if text is not None:
             _print_part(spoken.say(label), "dim", tell(text, spoken), console)

@@ -21,6 +21,7 @@ from whichbits.record.schema import Cell
 from whichbits.report.comparison import (
     VERDICTS,
     change_text,
+    fact_name,
     interval_text,
     load_text,
     method_text,
@@ -108,7 +109,8 @@ class Pages:
             "pair": pair,
             "title": title_of(pair),
             "differences": {
-                name: [tell(value, self._spoken) for value in values] for name, values in pair.differences.items()
+                fact_name(name): [tell(value, self._spoken) for value in values]
+                for name, values in pair.differences.items()
             },
             "rows": [(_compared(row), row.verdict.replace("_", "-")) for row in shown(pair)],
             "method": method.titled() if isinstance(method, Phrase) else method,
