@@ -5,15 +5,13 @@ import string
 
 import pytest
 
-from tests.language.phrases_in_source import SOURCE
 from tests.language.texts_in_source import texts
 from whichbits.errors import BadInput
-from whichbits.language.catalogue import parse
-from whichbits.language.language import ENGLISH, language
+from whichbits.language.language import ENGLISH, catalogue, language
 from whichbits.language.recognition import tell
 
 KOREAN = language("ko")
-TOLD = parse((SOURCE / "language" / "told.ko.po").read_text(encoding="utf-8"))
+TOLD = catalogue("told.ko")
 COMMAND = re.compile(r"(pip install|export|nvidia-smi|whichbits|vllm bench|--set|`vllm bench)\b")
 PROSE = re.compile(r"\b[a-z]{3,}\b")
 

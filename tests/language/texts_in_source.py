@@ -29,6 +29,7 @@ WORDINGS = {
     "study/complaint.py": ("_WORDS", "_ANY_SCALAR"),
     "analyze/comparison.py": ("THIN", "NO_LOAD", "_NOT_TOLD"),
     "conduct/estimate.py": ("_GPU", "_PACES"),
+    "serve/mock/facts.py": ("DEVICE",),
     "arms/gpus.py": ("_OPERANDS",),
     "conduct/self_test/result.py": ("_WHY_ENDED",),
     "predict/kernels.py": ("note",),
@@ -44,6 +45,10 @@ RETURNED = {
     "plan/fleets.py": ("binding",),
 }
 """Functions whose returned texts are told as they are."""
+
+
+WHOLE = ("conduct/searching/choice.py", "conduct/searching/standing.py", "conduct/searching/repeat_search.py")
+"""Modules of which every text may be told."""
 
 
 @dataclass(frozen=True)
@@ -87,19 +92,37 @@ def texts() -> dict[str, str]:
 
 def _of_module(path: Path) -> Iterator[str]:
     name, module = path.relative_to(SOURCE).as_posix(), _Module(ast.parse(path.read_text(encoding="utf-8")))
+    for value in _all_texts(module.tree) if name in WHOLE else ():
+        yield from _templates(value, module)
     for node in ast.walk(module.tree):
-        match node:
-            case ast.Call(func=called) if ast.unparse(called) in PLACES:
-                for value in _given(node, PLACES[ast.unparse(called)]):
-                    yield from _templates(value, module)
-            case ast.Assign(targets=[ast.Name(id=named)], value=value) if named in WORDINGS.get(name, ()):
-                yield from _constants(value)
-            case ast.AnnAssign(target=ast.Name(id=named), value=ast.expr() as value) if named in WORDINGS.get(name, ()):
-                yield from _constants(value)
-            case ast.FunctionDef(name=named) if named in RETURNED.get(name, ()):
-                for each in ast.walk(node):
-                    if isinstance(each, ast.Return | ast.Yield) and each.value is not None:
-                        yield from _templates(each.value, module)
+        yield from _of_node(node, name, module)
+
+
+def _of_node(node: ast.AST, name: str, module: _Module) -> Iterator[str]:
+    match node:
+        case ast.Call(func=called) if ast.unparse(called) in PLACES:
+            for value in _given(node, PLACES[ast.unparse(called)]):
+                yield from _templates(value, module)
+        case ast.Assign(targets=[ast.Name(id=named)], value=value) if named in WORDINGS.get(name, ()):
+            yield from _constants(value)
+        case ast.AnnAssign(target=ast.Name(id=named), value=ast.expr() as value) if named in WORDINGS.get(name, ()):
+            yield from _constants(value)
+        case ast.FunctionDef(name=named) if named in RETURNED.get(name, ()):
+            for each in ast.walk(node):
+                if isinstance(each, ast.Return | ast.Yield) and each.value is not None:
+                    yield from _templates(each.value, module)
+
+
+def _all_texts(tree: ast.Module) -> Iterator[ast.expr]:
+    """Yield the texts of a module that have more than one word, but for what documents it."""
+    written = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
+    parts = {id(part) for text in written for part in ast.walk(text)}
+    documents = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    yield from written
+    for node in ast.walk(tree):
+        named = isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value.strip()
+        if named and id(node) not in parts | documents:
+            yield node
 
 
 def _constants(value: ast.expr) -> Iterator[str]:

@@ -6,13 +6,13 @@ of them can be said in the catalogue's language. Anything else stays as it is.
 """
 
 import re
-from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib.resources import files
 
-from whichbits.language.catalogue import parse
-from whichbits.language.language import Code, Language, language
+from whichbits.language.language import Language, catalogue
 from whichbits.language.phrase import Phrase, joined
+
+_MODEL, _PHRASES = "told.ko", "ko"
+"""Every language has the same templates; any catalogue tells them."""
 
 _FIELD = re.compile(r"\{(\w+)\}")
 _ADDED = r"(?:(?:[;:,.]| \(| with ).*)?"
@@ -23,30 +23,24 @@ _ENOUGH_LETTERS = 6
 
 def tell(text: str, spoken: Language) -> str:
     """Return a text in a language: a phrase, a text that is known again, or as it is."""
-    if spoken.phrases is None or isinstance(text, Phrase):
-        return spoken.say(text)
-    return _teller(spoken.code).say(_known(text, spoken.code))
+    return text if spoken.phrases is None else spoken.say(recognise(text))
+
+
+def recognise(text: str) -> str:
+    """Return a text as the phrase that the program made it of; as it is where it is of none."""
+    return text if isinstance(text, Phrase) else _found(text) or text
 
 
 @cache
-def _told(code: Code) -> Mapping[str, str]:
-    return parse(files("whichbits.language").joinpath(f"told.{code}.po").read_text(encoding="utf-8"))
+def _patterns() -> tuple[tuple[re.Pattern[str], str, bool], ...]:
+    """Return what texts of each template look like, and whether it is known within others; what says most is first."""
+    templates = sorted(catalogue(_MODEL), key=lambda template: -len(_FIELD.sub("", template)))
+    return tuple((re.compile(_pattern(each), re.DOTALL), each, _says_enough(each)) for each in templates)
 
 
-@cache
-def _teller(code: Code) -> Language:
-    """Return the language with both its catalogues."""
-    return Language(code, {**(language(code).phrases or {}), **_told(code)})
-
-
-@cache
-def _patterns(code: Code) -> tuple[tuple[re.Pattern[str], str, int], ...]:
-    """Return what texts of each template look like, and its own letters: those that say most come first."""
-    templates = sorted(_told(code), key=lambda template: -len(_FIELD.sub("", template)))
-    return tuple(
-        (re.compile(_pattern(template), re.DOTALL), template, sum(map(str.isalpha, _FIELD.sub("", template))))
-        for template in templates
-    )
+def _says_enough(template: str) -> bool:
+    own = _FIELD.sub("", template)
+    return sum(map(str.isalpha, own)) >= _ENOUGH_LETTERS or " / " in own
 
 
 def _pattern(template: str) -> str:
@@ -66,35 +60,30 @@ def _literal(words: str) -> str:
     return re.escape(words.replace("{{", "{").replace("}}", "}"))
 
 
-def _known(text: str, code: Code, least: int = 0) -> str:
-    """Return a text as a phrase, as far as it is known; ``least`` is how many letters a template must have."""
-    for pattern, template, letters in _patterns(code):
-        if letters >= least and (found := pattern.fullmatch(text)):
+def _found(text: str, *, within: bool = False) -> Phrase | None:
+    """Return a text as a phrase, as far as it is known; ``within`` another one, of templates that say enough."""
+    for pattern, template, says_enough in _patterns():
+        if (says_enough or not within) and (found := pattern.fullmatch(text)):
             made = Phrase(text)
             made.template = template
-            made.fields = {name: _known_part(value, code) for name, value in found.groupdict().items()}
+            made.fields = {name: _part(value) for name, value in found.groupdict().items()}
             return made
-    return _known_in_parts(text, code)
+    return _found_in_parts(text)
 
 
-def _known_part(text: str, code: Code) -> str:
-    return _known(text, code, _ENOUGH_LETTERS) if " " in text.strip() else text
+def _part(text: str) -> str:
+    if " " not in text.strip():
+        return text
+    known_phrase = text in catalogue(_PHRASES) and "{" not in text
+    return Phrase.of(text, {}) if known_phrase else _found(text, within=True) or text
 
 
-def _known_in_parts(text: str, code: Code) -> str:
-    """Look at each line, and behind what an error is about: ``fp16: …``."""
-    lines = text.split("\n")
-    if len(lines) > 1:
-        return joined("\n", [_known(line, code, _ENOUGH_LETTERS) for line in lines])
-    for head, rest in _about(text):
-        known = _known(rest, code, _ENOUGH_LETTERS)
-        if isinstance(known, Phrase):
-            return head + known
-    return text
-
-
-def _about(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the text before the first colon with it, and what comes after."""
-    head, colon, rest = text.partition(": ")
-    if colon and rest:
-        yield head + colon, rest
+def _found_in_parts(text: str) -> Phrase | None:
+    """Look at each line, behind what an error is about (``fp16: …``), and at what semicolons part."""
+    for separator, times in (("\n", -1), (": ", 1), ("; ", -1)):
+        parts = text.split(separator, times)
+        if len(parts) > 1:
+            known = [_found(part, within=True) for part in parts]
+            if any(known):
+                return joined(separator, [each or part for each, part in zip(known, parts, strict=True)])
+    return None

@@ -6,6 +6,7 @@ from whichbits.analyze.drift import drifts
 from whichbits.analyze.findings.observed import Observed
 from whichbits.analyze.summary import Finding
 from whichbits.language.phrase import phrase
+from whichbits.language.recognition import recognise
 
 
 def bought(observed: Observed) -> Iterator[Finding]:
@@ -14,7 +15,11 @@ def bought(observed: Observed) -> Iterator[Finding]:
     if search is None:
         return
     cells = sum(len(step.cells) for step in search.steps)
-    end = phrase("; it ended: {ended}", ended=search.ended) if search.ended else phrase("; it is not at its end")
+    end = (
+        phrase("; it ended: {ended}", ended=recognise(search.ended))
+        if search.ended
+        else phrase("; it is not at its end")
+    )
     text = phrase(
         "The study decided {cells} cells in {count} steps within {spent_s:.0f} s{end}.",
         cells=cells,
@@ -23,7 +28,11 @@ def bought(observed: Observed) -> Iterator[Finding]:
         end=end,
     )
     lines = (
-        phrase("{purpose}: {bought}", purpose=step.purpose, bought=step.bought or phrase("not measured to its end"))
+        phrase(
+            "{purpose}: {bought}",
+            purpose=recognise(step.purpose),
+            bought=recognise(step.bought) if step.bought else phrase("not measured to its end"),
+        )
         for step in search.steps
     )
     yield Finding("observed", "search", text, tuple(lines))
