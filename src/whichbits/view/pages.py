@@ -15,7 +15,7 @@ from whichbits.analyze.comparison import Comparison, PairComparison, Row
 from whichbits.errors import WhichbitsError
 from whichbits.language.language import Code, language
 from whichbits.language.phrase import Phrase, phrase
-from whichbits.language.recognition import tell
+from whichbits.language.recognition import recognise, tell
 from whichbits.record.run import Run
 from whichbits.record.schema import Cell
 from whichbits.report.comparison import (
@@ -199,6 +199,6 @@ def _environment(code: Code) -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"size": _size, "when": _when, "address": lambda text: quote(text, safe="")}
-    environment.filters["path"] = quote
+    environment.filters |= {"path": quote, "recognised": recognise}
     environment.globals |= {"say": say, "link": _linked}
     return environment
