@@ -61,7 +61,7 @@ from whichbits.view.application import application
 KOREAN = language("ko")
 SENTENCE = re.compile(r"(?:\b[A-Za-z][A-Za-z'-]*[ ,;:]+){3,}[A-Za-z][A-Za-z'-]*")
 """Four words in Latin letters in a row. Names, units and codes stand alone, or beside one another in twos or threes."""
-NAMED = ("TTFT", "TPOT", "Intel Xeon", "Input data", "vllm bench serve", "whichbits ")
+NAMED = ("TTFT", "TPOT", "Intel Xeon", "startup log", "Input data", "vllm bench serve", "whichbits ")
 
 NUMBERS = {"share": 0.2, "lag": 5.0, "blurred": 20.0, "mean": 9.0, "mean_gap": 9.0, "achieved": 3.0, "requested": 4.0}
 REASONS = (
@@ -195,11 +195,6 @@ def test_what_an_inspection_and_a_dry_run_and_a_self_test_print() -> None:
 
 
 FACTS = {
-    "max_concurrency": 24.97,
-    "max_concurrency_tokens": 4096,
-    "weights_memory_gib": 14.3,
-    "kv_cache_memory_gib": 5.5,
-}
     "max_concurrency": 24.97,
     "max_concurrency_tokens": 4096,
     "weights_memory_gib": 14.3,

@@ -79,11 +79,12 @@ def _part(text: str) -> str:
 
 
 def _found_in_parts(text: str) -> Phrase | None:
-    """Look at each line, behind what an error is about (``fp16: …``), and at what semicolons part."""
+    """Look at each line, behind what an error is about (``fp16: …``), at what semicolons part, before the full stop."""
     for separator, times in (("\n", -1), (": ", 1), ("; ", -1)):
         parts = text.split(separator, times)
         if len(parts) > 1:
             known = [_found(part, within=True) for part in parts]
             if any(known):
                 return joined(separator, [each or part for each, part in zip(known, parts, strict=True)])
-    return None
+    ended = _found(text[:-1], within=True) if text.endswith(".") else None
+    return None if ended is None else joined("", [ended, "."])
