@@ -120,9 +120,9 @@ def _all_texts(tree: ast.Module) -> Iterator[ast.expr]:
     documents = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     yield from written
     for node in ast.walk(tree):
-        named = isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value.strip()
-        if named and id(node) not in parts | documents:
-            yield node
+        match node:
+            case ast.Constant(value=str(text)) if " " in text.strip() and id(node) not in parts | documents:
+                yield node
 
 
 def _constants(value: ast.expr) -> Iterator[str]:

@@ -183,7 +183,7 @@ def test_a_comparison(tmp_path: Path) -> None:
 def test_what_an_inspection_and_a_dry_run_and_a_self_test_print() -> None:
     console = printed(200)
     problems = [Problem(code) for code in MEANINGS]
-    print_inspection("a.log", "", Inspection("startup_log", "vllm", "0.27.1", FACTS, {}, problems), console, KOREAN)
+    print_inspection("a.log", "", Inspection("startup_log", "vllm", "0.27.1", FACTS, tuple(problems)), console, KOREAN)
     show_plan(quickstart(), visits(quickstart()), console, KOREAN)
     climbs = (Climb("spread", (rung(streams=8), rung(streams=16)), "streams"),)
     print_heading(console, KOREAN)

@@ -4,12 +4,11 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import msgspec
 
 from whichbits.analyze.load_curves import METRICS, load_words
-from whichbits.analyze.summary import Metric
 from whichbits.errors import WhichbitsError
 from whichbits.language.phrase import Phrase, joined, phrase
 from whichbits.record.manifest import FILE_NAME
@@ -153,7 +152,7 @@ def _sayable(answer: _Answer) -> str:
         return answer.text
     made = Phrase(answer.text)
     made.template = "{metric}: {claim}"
-    made.fields = {"metric": METRICS[cast("Metric", answer.metric)].name, "claim": _claim(answer.ranges)}
+    made.fields = {"metric": METRICS[answer.metric].name, "claim": _claim(answer.ranges)}
     return made
 
 
