@@ -23,22 +23,22 @@ PLACES = {
 }
 """Where calls are given texts: by place, or by name."""
 WORDINGS = {
-    "report/meanings.py": ("_OF_STARTS", "_OF_FILES", "_OF_BENCHMARKS", "_OF_SPEED"),
+    "report/inspection/meanings.py": ("_OF_STARTS", "_OF_FILES", "_OF_BENCHMARKS", "_OF_SPEED"),
     "drive/answer/failure.py": ("MEANINGS",),
     "record/definitions.py": ("DEFINITIONS", "_CLIENT_TOKENS"),
     "study/complaint.py": ("_WORDS", "_ANY_SCALAR"),
-    "analyze/comparison.py": ("THIN", "NO_LOAD", "_NOT_TOLD"),
+    "analyze/comparison/comparison.py": ("THIN", "NO_LOAD", "_NOT_TOLD"),
     "conduct/estimate.py": ("_GPU", "_PACES"),
     "serve/mock/facts.py": ("DEVICE",),
     "arms/gpus.py": ("_OPERANDS",),
     "conduct/self_test/result.py": ("_WHY_ENDED",),
-    "predict/kernels.py": ("note",),
+    "predict/deployment/kernels.py": ("note",),
 }
 """Modules whose named texts are told as they are."""
 RETURNED = {
     "study/complaint.py": ("_message", "_choice", "_suggestion"),
-    "analyze/meaning.py": ("_refusal",),
-    "analyze/sides.py": ("refusal", "_different_work"),
+    "analyze/curves/meaning.py": ("_refusal",),
+    "analyze/comparison/sides.py": ("refusal", "_different_work"),
     "arms/layers.py": ("_why_kept", "_misfit"),
     "conduct/self_test/result.py": ("_sentence", "_why"),
     "doctor/packages.py": ("_releases",),

@@ -14,16 +14,16 @@ from rich.console import Console
 from tests.analyze.make_side import bench, side
 from tests.conduct.self_test.rungs import rung
 from tests.record.make_run import make_run
+from tests.report.answer.test_predictions import SCORED
 from tests.report.make_summary import explained, make_manifest, make_summary, repeated
 from tests.report.sheets.test_course import HELD, PACES, rated
 from tests.report.sheets.test_quality import JUDGED
 from tests.report.test_korean import concluded
-from tests.report.test_predictions import SCORED
-from whichbits.analyze.comparison import compare
-from whichbits.analyze.gates import judge, read_gate
-from whichbits.analyze.sending import Drain
+from whichbits.analyze.answer.tradeoff import Candidates, with_trade_offs
+from whichbits.analyze.comparison.comparison import compare
+from whichbits.analyze.comparison.gates import judge, read_gate
+from whichbits.analyze.load.sending import Drain
 from whichbits.analyze.summary import Summary
-from whichbits.analyze.tradeoff import Candidates, with_trade_offs
 from whichbits.conduct.order import visits
 from whichbits.conduct.self_test.ladder import Climb
 from whichbits.drive.reasons import (
@@ -45,15 +45,15 @@ from whichbits.language.language import language
 from whichbits.language.phrase import phrase
 from whichbits.record.inspection import Inspection, Problem
 from whichbits.record.schema import ClientHealth, Manifest, SearchRecord, SearchStep
-from whichbits.report.comparison import comparison_text
-from whichbits.report.comparison_markdown import comparison_markdown
+from whichbits.report.comparison.markdown import comparison_markdown
+from whichbits.report.comparison.terminal import comparison_text
 from whichbits.report.html import html
-from whichbits.report.inspection import print_inspection
+from whichbits.report.inspection.inspection import print_inspection
+from whichbits.report.inspection.meanings import MEANINGS
 from whichbits.report.load_table import print_load
 from whichbits.report.markdown import markdown
-from whichbits.report.meanings import MEANINGS
-from whichbits.report.plan import show_plan
-from whichbits.report.self_test import print_heading, print_result, print_rung
+from whichbits.report.plan.dry_run import show_plan
+from whichbits.report.progress.self_test import print_heading, print_result, print_rung
 from whichbits.report.terminal import text
 from whichbits.study.read import quickstart
 from whichbits.view.application import application

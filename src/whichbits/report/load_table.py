@@ -9,7 +9,7 @@ from whichbits.drive.reasons import known_again
 from whichbits.language.language import Language
 from whichbits.language.phrase import phrase
 from whichbits.record.schema import Cell, Manifest
-from whichbits.report.important import in_short, most_important
+from whichbits.report.answer.important import in_short, most_important
 from whichbits.report.wording import VERDICTS, failures, load_text, number, plain
 
 _LEGEND = phrase("Times in ms; TTFT from the scheduled send. ITL: gaps between chunks.")

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from whichbits.analyze.load_curves import METRICS, load_words
+from whichbits.analyze.curves.load_curves import METRICS, load_words
 from whichbits.errors import WhichbitsError
 from whichbits.language.phrase import Phrase, joined, phrase
 from whichbits.record.manifest import FILE_NAME

@@ -11,14 +11,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from yarl import URL
 
-from whichbits.analyze.comparison import Comparison, PairComparison, Row
+from whichbits.analyze.comparison.comparison import Comparison, PairComparison, Row
 from whichbits.errors import WhichbitsError
 from whichbits.language.language import Code, language
 from whichbits.language.phrase import Phrase, phrase
 from whichbits.language.recognition import recognise, tell
 from whichbits.record.run import Run
 from whichbits.record.schema import Cell
-from whichbits.report.comparison import (
+from whichbits.report.comparison.terminal import (
     VERDICTS,
     change_text,
     fact_name,
