@@ -5,7 +5,8 @@ import string
 
 import pytest
 
-from tests.language.texts_in_source import texts
+from tests.language.phrases_in_source import SOURCE
+from tests.language.texts_in_source import RETURNED, WHOLE, WORDINGS, texts
 from whichbits.errors import BadInput
 from whichbits.language.language import ENGLISH, catalogue, language
 from whichbits.language.recognition import tell
@@ -32,6 +33,11 @@ def test_every_text_of_the_program_is_in_the_catalogue_and_no_other() -> None:
     assert {text: place for text, place in found.items() if is_prose(text) and text not in TOLD} == {}
     assert set(TOLD) - set(found) == set()
     assert len(found) > 800
+
+
+@pytest.mark.parametrize("path", [*WORDINGS, *RETURNED, *WHOLE])
+def test_modules_that_are_named_are_there(path: str) -> None:
+    assert (SOURCE / path).is_file()
 
 
 def test_texts_have_the_fields_of_their_english() -> None:
