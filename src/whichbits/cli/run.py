@@ -44,6 +44,7 @@ from whichbits.report.terminal import print_summary
 from whichbits.serve.engine import engine
 from whichbits.study.arm import Arm
 from whichbits.study.model import Study
+from whichbits.study.search import budget_words
 from whichbits.traffic.facts import refuse_changed
 from whichbits.traffic.plan import traffic_facts
 
@@ -87,18 +88,28 @@ def run(
     if dry_run:
         show_plan(task.study, task.visits, Console(stderr=json), language(lang))
         if task.study.searches:
-            _say(
-                phrase(
-                    "This is the first sweep; what follows is decided then, within {budget:g} s in all.",
-                    budget=task.study.budget,
-                ),
-                language(lang),
-            )
+            _say(_on_the_budget(task), language(lang))
         return 0
     if task.folder is not None and not task.visits and not unasked(task.study, task.folder):
         _say(phrase("Nothing is left to do: every cell of {folder} is done.", folder=task.folder), language(lang))
         return answer(task.folder, task.study, Ended(), json=json, lang=lang)
     return carry_out(task, output, json=json, plain=plain, lang=lang)
+
+
+def _on_the_budget(task: Task) -> str:
+    """Return what a search may spend, and whether its first sweep is likely to fit."""
+    said = phrase(
+        "This is the first sweep; what follows is decided then, within {budget:g} s in all, starts included.",
+        budget=task.study.budget,
+    )
+    needed_s = study_estimate(task.study, task.visits).seconds
+    if needed_s <= task.study.budget:
+        return said
+    return phrase(
+        "{said} By the rough rule the sweep alone takes longer: `budget: {needed}` would hold it.",
+        said=said,
+        needed=budget_words(needed_s),
+    )
 
 
 def carry_out(
