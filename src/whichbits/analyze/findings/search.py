@@ -1,5 +1,6 @@
 """How a search spent its time, and what drifted meanwhile."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from whichbits.analyze.curves.drift import drifts
@@ -7,7 +8,7 @@ from whichbits.analyze.findings.observed import Observed
 from whichbits.analyze.summary import Finding
 from whichbits.language.phrase import phrase
 from whichbits.language.recognition import recognise
-from whichbits.record.schema import SearchRecord
+from whichbits.record.schema import SearchRecord, SearchStep
 from whichbits.study.search import budget_words
 
 
@@ -32,15 +33,22 @@ def bought(observed: Observed) -> Iterator[Finding]:
         cells_s=cells_s,
         end=end,
     )
-    lines = (
-        phrase(
-            "{purpose}: {bought}",
-            purpose=recognise(step.purpose),
-            bought=recognise(step.bought) if step.bought else phrase("not measured to its end"),
-        )
-        for step in search.steps
+    yield Finding("observed", "search", text, tuple(_steps(search)), _settled(search))
+
+
+def _steps(search: SearchRecord) -> Iterator[str]:
+    """Return a line a step, in their order; steps that sought and bought the same stand once, with their number."""
+    lines = Counter(map(_step, search.steps))
+    for line, count in lines.items():
+        yield line if count == 1 else phrase("{line} ({count} steps)", line=line, count=count)
+
+
+def _step(step: SearchStep) -> str:
+    return phrase(
+        "{purpose}: {bought}",
+        purpose=recognise(step.purpose),
+        bought=recognise(step.bought) if step.bought else phrase("not measured to its end"),
     )
-    yield Finding("observed", "search", text, tuple(lines), _settled(search))
 
 
 def _settled(search: SearchRecord) -> str | None:
