@@ -47,7 +47,7 @@ def _without_engine(interpreter: Interpreter, study: Study | None) -> Diagnosis:
             interpreter.path,
             f"{found}; vLLM {wanted}, which the study names, accepts Python {accepts} only",
             why="pip then finds no matching distribution, however the version is written",
-            fix=f"take a vLLM that Python {interpreter.version} can have ({_releases(interpreter.version)}), "
+            fix=f"take {_releases(interpreter.version)}, which Python {interpreter.version} can have, "
             f"or a Python of {accepts}",
         )
     can = _releases(interpreter.version)
@@ -62,10 +62,12 @@ def _without_engine(interpreter: Interpreter, study: Study | None) -> Diagnosis:
 
 
 def _releases(python: str) -> str:
+    """Return the newest stretch of releases: older ones that say no upper bound pin a torch that has no wheel."""
     stretches = releases_for(python)
     if not stretches:
         return "none"
-    return ", ".join(f"{first} or newer" if end is None else f"{first} to below {end}" for first, end in stretches)
+    first, end = stretches[-1]
+    return f"vLLM {first} or newer" if end is None else f"vLLM {first} to below {end}"
 
 
 def check_requirements(patient: Patient) -> Iterator[Diagnosis]:
