@@ -20,6 +20,7 @@ from whichbits.cli.task import Task, read_task
 from whichbits.conduct.estimate import study_estimate
 from whichbits.conduct.events import Notice, Progress
 from whichbits.conduct.host import host_facts, tool_versions
+from whichbits.conduct.open_files import insist_on_open_files, raise_open_files
 from whichbits.conduct.order import Visit, visits
 from whichbits.conduct.preflight import preflight
 from whichbits.conduct.quality import insist_on_quality, unasked
@@ -80,6 +81,7 @@ def run(
     refuse_images(image, driver_image)
     task = read_task(study, resume)
     preflight(task.arms)
+    insist_on_open_files(task.study)
     refuse_missing_crew(task.study.client)
     insist_on_quality(task.study)
     if dry_run:
@@ -98,9 +100,12 @@ def carry_out(
 ) -> int:
     """Serve and drive what is left of a task, write its report, ``show`` the answer, and return the exit code."""
     traffic_facts(task.study)  # files that cannot be read are known before weights are fetched
+    raised = raise_open_files(task.study)
     with listener(plain_lines=plain or None) as listen, engaged(task.study.client) as crew:
         _prepare(tuple(task.arms.values()), listen)
         writer = _writer(task, output)
+        if raised is not None:
+            writer.note(str(raised))
         stop = asyncio.Event()
         with stop_on_signals(stop):
             stage = Stage(task.study, writer, listen, stop, origin_ns(writer.manifest), crew)

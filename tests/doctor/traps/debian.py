@@ -7,10 +7,11 @@ from pathlib import Path
 
 MIRROR = "http://deb.debian.org/debian"
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+_LIBRARIES = ("bz2-1.0", "c6", "expat1", "ffi8", "gcc-s1", "lzma5", "sqlite3-0", "ssl3t64", "uuid1", "zstd1")
 _PACKAGES = (
-    "libbz2-1.0 libc6 libexpat1 libffi8 libgcc-s1 liblzma5 libpython3.13-minimal libpython3.13-stdlib libsqlite3-0 "
-    "libssl3t64 libuuid1 libzstd1 python3-pip-whl python3.13 python3.13-minimal zlib1g"
-).split()
+    *(f"lib{name}" for name in _LIBRARIES),
+    *("libpython3.13-minimal", "libpython3.13-stdlib", "python3.13", "python3.13-minimal", "python3-pip-whl", "zlib1g"),
+)
 
 
 def unpacked_python(folder: Path) -> Path:

@@ -1,4 +1,4 @@
-"""The second field report's four traps, made for real: pip and apt put the environments together, nothing is made up."""
+"""The second field report's four traps, made for real: pip and apt make the environments, nothing is made up."""
 
 import json
 import os
