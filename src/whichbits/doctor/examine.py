@@ -7,12 +7,16 @@ from pathlib import Path
 from whichbits.doctor.arms import check_arms, check_targets, paths_of
 from whichbits.doctor.bench import check_bench, check_commands
 from whichbits.doctor.builds import check_cuda_builds, check_imports
+from whichbits.doctor.cards import check_cards
+from whichbits.doctor.checkpoints import check_checkpoints
 from whichbits.doctor.diagnosis import Check, Diagnosis, Patient, unknown
 from whichbits.doctor.gpus import check_gpus
 from whichbits.doctor.interpreter import Interpreter, ask_interpreter
+from whichbits.doctor.limits import check_limits
 from whichbits.doctor.machine import check_machine
 from whichbits.doctor.packages import check_python, check_requirements
 from whichbits.errors import WhichbitsError
+from whichbits.hardware.gpu_states import gpu_states
 from whichbits.study.model import Study
 
 
@@ -27,12 +31,12 @@ def examine(
     Raises:
         BadInput: an interpreter does not run, or ``commands`` cannot be read.
     """
-    patient = Patient(tuple(_interpreters(study, pythons)), study)
+    patient = Patient(tuple(_interpreters(study, pythons)), study, tuple(gpu_states()))
     checks: list[Check] = [check_python, check_requirements, check_cuda_builds]
     checks += [check_imports] if imports else []
     checks += [check_bench]
     checks += [] if commands is None else [partial(check_commands, commands)]
-    checks += [check_gpus, check_machine, check_targets, check_arms]
+    checks += [check_gpus, check_machine, check_limits, check_targets, check_arms, check_checkpoints, check_cards]
     return [said for check in checks for said in _said_by(check, patient)]
 
 

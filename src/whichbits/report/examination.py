@@ -2,7 +2,7 @@
 
 import json
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
 from rich.console import Console
@@ -12,23 +12,32 @@ from whichbits.doctor.diagnosis import Diagnosis, State
 from whichbits.report.wording import plain
 
 _MARKS: dict[State, tuple[str, str]] = {
-    "good": ("ok", "green"),
-    "note": ("note", "yellow"),
     "problem": ("problem", "bold red"),
+    "note": ("note", "yellow"),
     "unknown": ("?", "dim"),
+    "good": ("ok", "green"),
 }
 _INDENT = 9
 
 
 def print_examination(said: Sequence[Diagnosis], console: Console) -> None:
-    """Print problems last, next to the prompt, where they are seen; each with its remedy."""
-    order: tuple[State, ...] = ("good", "unknown", "note", "problem")
-    for state in order:
-        for diagnosis in said:
-            if diagnosis.state == state:
-                _print_one(diagnosis, console)
+    """Print the worst first, each with its remedy; what several subjects share is said once."""
+    for state in _MARKS:
+        for alike in _alike(each for each in said if each.state == state):
+            _print_alike(alike, console)
+        if state in ("unknown", "good") and any(each.state == state for each in said):
+            console.print()
     problems, notes = (sum(each.state == state for each in said) for state in ("problem", "note"))
-    console.print(Text(f"\n{_counted(problems, 'problem')}, {_counted(notes, 'note')}", style="bold"))
+    console.print(Text(f"{_counted(problems, 'problem')}, {_counted(notes, 'note')}", style="bold"))
+
+
+def _alike(said: Iterable[Diagnosis]) -> list[list[Diagnosis]]:
+    """Put together what has the same code, reason and remedy, in the order of its first."""
+    found: dict[object, list[Diagnosis]] = {}
+    for position, each in enumerate(said):
+        key = (each.code, each.why, each.fix) if each.fix is not None else position
+        found.setdefault(key, []).append(each)
+    return list(found.values())
 
 
 def examination_json(said: Sequence[Diagnosis]) -> str:
@@ -37,14 +46,16 @@ def examination_json(said: Sequence[Diagnosis]) -> str:
     return json.dumps({"schema_version": 1, "counts": counts, "diagnoses": [asdict(each) for each in said]}, indent=2)
 
 
-def _print_one(diagnosis: Diagnosis, console: Console) -> None:
-    mark, style = _MARKS[diagnosis.state]
-    _print_part(mark, style, f"{diagnosis.subject}: {diagnosis.found}", console)
-    for label, text in (("why", diagnosis.why), ("do", diagnosis.fix)):
+def _print_alike(alike: Sequence[Diagnosis], console: Console) -> None:
+    mark, style = _MARKS[alike[0].state]
+    for label, diagnosis in zip((mark, *[""] * len(alike)), alike, strict=False):
+        _print_part(label, style, f"{diagnosis.subject}: {diagnosis.found}", console)
+    if alike[0].state not in ("problem", "note"):
+        return
+    for label, text in (("why", alike[0].why), ("do", alike[0].fix), ("code", alike[0].code)):
         if text is not None:
             _print_part(label, "dim", text, console)
-    if diagnosis.state in ("problem", "note"):
-        _print_part("code", "dim", diagnosis.code, console)
+    console.print()
 
 
 def _print_part(label: str, style: str, text: str, console: Console) -> None:
