@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.doctor.models import qwen, study
-from whichbits.doctor.checkpoints import check_checkpoints, local_model
+from whichbits.doctor.checkpoints import check_files, local_model
 from whichbits.doctor.diagnosis import Diagnosis, Patient
 from whichbits.study.arm import Arm
 
@@ -15,7 +15,7 @@ CHATS = {"request": {"api": "chat", "prompt": "text"}}
 
 
 def said(arm: dict[str, Any], **keys: Any) -> dict[str, Diagnosis]:
-    return {each.code: each for each in check_checkpoints(Patient((), study(arm, **keys)))}
+    return {each.code: each for each in check_files(Patient((), study(arm, **keys)))}
 
 
 def test_a_whole_checkpoint_needs_no_word(tmp_path: Path) -> None:

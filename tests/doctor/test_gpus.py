@@ -78,7 +78,7 @@ def test_a_card_that_turns_processes_away(
 
 
 @pytest.mark.parametrize("old", [False, True])
-def test_a_card_that_is_held_down_now(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, old: bool) -> None:  # noqa: FBT001
+def test_a_card_that_is_held_down_now(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, old: bool) -> None:
     hot = f"{UUID}, Active, Not Active, Active, Not Active"
     assert codes(monkeypatch, tmp_path, card(), slowed=hot, old=old) == {"gpu_slowed_now": "note"}
     assert gpu_states()[0].slowed_by == ("hw_thermal_slowdown", "sw_thermal_slowdown")

@@ -29,6 +29,7 @@ from whichbits.conduct.secrets import recordable
 from whichbits.conduct.session import conduct
 from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import stop_on_signals
+from whichbits.doctor.examine import before_a_run
 from whichbits.drive.crew.engage import engaged, refuse_missing_crew
 from whichbits.errors import BadInput, ServerNotReady, WhichbitsError
 from whichbits.language.language import Code
@@ -36,6 +37,7 @@ from whichbits.record.run import Run
 from whichbits.record.schema import SCHEMA_VERSION, Manifest, SearchRecord
 from whichbits.record.writer import RunWriter
 from whichbits.report.error import print_error
+from whichbits.report.examination import print_diagnoses
 from whichbits.report.live import listener
 from whichbits.report.plan import show_plan
 from whichbits.report.rebuild import Show, rebuild_reports
@@ -67,7 +69,7 @@ def run(
     Args:
         study: A study file; without one, the quickstart. A run folder is gone on with, as by --resume.
         resume: Go on with this run folder: finished cells are kept.
-        dry_run: Check the arms, print the plan and its estimated time; start nothing.
+        dry_run: Check the arms and the machine, print the plan and its estimated time; start nothing.
         output: Folder for run folders; the study's own is used where this is not given.
         json: Print summary.json on stdout, everything else on stderr.
         plain: Print progress as plain lines, even on a terminal.
@@ -84,6 +86,7 @@ def run(
     insist_on_open_files(task.study)
     refuse_missing_crew(task.study.client)
     insist_on_quality(task.study)
+    print_diagnoses(before_a_run(task.study), Console(stderr=True))
     if dry_run:
         show_plan(task.study, task.visits, Console(stderr=json))
         if task.study.searches:

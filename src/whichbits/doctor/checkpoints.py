@@ -17,21 +17,31 @@ _WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.gguf")
 _INDEX = "model.safetensors.index.json"
 
 
-def check_checkpoints(patient: Patient) -> Iterator[Diagnosis]:
-    """Look at the files of every arm whose servers vLLM would start here."""
-    if patient.study is None:
-        return
-    for name, arm in patient.study.arms.items():
+def check_files(patient: Patient) -> Iterator[Diagnosis]:
+    """Look at the checkpoints that are on this machine."""
+    chats = patient.study is not None and patient.study.request.api == "chat"
+    for subject, arm, folder in _started(patient):
+        if folder is not None:
+            yield from _files(subject, arm, folder, chats=chats)
+
+
+def check_fetching(patient: Patient) -> Iterator[Diagnosis]:
+    """Ask the hub for those that are not."""
+    for subject, arm, folder in _started(patient):
+        if folder is None:
+            yield from check_hub(subject, arm)
+
+
+def _started(patient: Patient) -> Iterator[tuple[str, Arm, Path | None]]:
+    """Yield the arms whose servers vLLM would start here, and where their files are."""
+    arms = {} if patient.study is None else patient.study.arms
+    for name, arm in arms.items():
         if arm.engine != "vllm" or arm.target is not None:
             continue
         try:
-            folder = checkpoint_folder(arm, os.environ)
+            yield f"arm {name}", arm, checkpoint_folder(arm, os.environ)
         except BadInput:
             continue  # said with the arm itself
-        if folder is None:
-            yield from check_hub(f"arm {name}", arm)
-        else:
-            yield from _files(f"arm {name}", arm, folder, chats=patient.study.request.api == "chat")
 
 
 def local_model(arm: Arm) -> str:

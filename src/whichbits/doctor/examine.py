@@ -8,7 +8,7 @@ from whichbits.doctor.arms import check_arms, check_targets, paths_of
 from whichbits.doctor.bench import check_bench, check_commands
 from whichbits.doctor.builds import check_cuda_builds, check_imports
 from whichbits.doctor.cards import check_cards
-from whichbits.doctor.checkpoints import check_checkpoints
+from whichbits.doctor.checkpoints import check_fetching, check_files
 from whichbits.doctor.diagnosis import Check, Diagnosis, Patient, unknown
 from whichbits.doctor.gpus import check_gpus
 from whichbits.doctor.interpreter import Interpreter, ask_interpreter
@@ -36,8 +36,19 @@ def examine(
     checks += [check_imports] if imports else []
     checks += [check_bench]
     checks += [] if commands is None else [partial(check_commands, commands)]
-    checks += [check_gpus, check_machine, check_limits, check_targets, check_arms, check_checkpoints, check_cards]
+    checks += [check_gpus, check_machine, check_limits, check_targets, check_arms]
+    checks += [check_files, check_fetching, check_cards]
     return [said for check in checks for said in _said_by(check, patient)]
+
+
+def before_a_run(study: Study) -> list[Diagnosis]:
+    """Return the problems that are found in a second, without network or imports: what a run says before it starts."""
+    interpreters = tuple(_interpreters(study, ()))
+    patient = Patient(interpreters, study, tuple(gpu_states()) if interpreters else ())
+    checks: list[Check] = [check_machine, check_limits, check_files]
+    checks += [check_requirements, check_cuda_builds, check_gpus, check_cards] if interpreters else []
+    said = (each for check in checks for each in _said_by(check, patient))
+    return [each for each in said if each.state == "problem"]
 
 
 def _interpreters(study: Study | None, pythons: Sequence[str]) -> Iterator[Interpreter]:

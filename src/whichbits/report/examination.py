@@ -21,14 +21,19 @@ _INDENT = 9
 
 
 def print_examination(said: Sequence[Diagnosis], console: Console) -> None:
-    """Print the worst first, each with its remedy; what several subjects share is said once."""
+    """Print the worst first, each with its remedy, and how many there are."""
+    print_diagnoses(said, console)
+    problems, notes = (sum(each.state == state for each in said) for state in ("problem", "note"))
+    console.print(Text(f"{_counted(problems, 'problem')}, {_counted(notes, 'note')}", style="bold"))
+
+
+def print_diagnoses(said: Sequence[Diagnosis], console: Console) -> None:
+    """Print the worst first; what several subjects share is said once."""
     for state in _MARKS:
         for alike in _alike(each for each in said if each.state == state):
             _print_alike(alike, console)
         if state in ("unknown", "good") and any(each.state == state for each in said):
             console.print()
-    problems, notes = (sum(each.state == state for each in said) for state in ("problem", "note"))
-    console.print(Text(f"{_counted(problems, 'problem')}, {_counted(notes, 'note')}", style="bold"))
 
 
 def _alike(said: Iterable[Diagnosis]) -> list[list[Diagnosis]]:
