@@ -38,6 +38,23 @@ def test_the_doctor_says_the_same_and_fails(tmp_path: Path, capsys: pytest.Captu
     assert "tokenizer_missing" in capsys.readouterr().out
 
 
+def test_an_interpreter_that_does_not_run_keeps_nothing_else_from_being_examined(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = study_of(tmp_path, tmp_path / "no-such-python")
+
+    assert exit_code(["doctor", str(study)]) == 3
+    said = capsys.readouterr().out
+    assert "vllm_python" in said
+    assert "tokenizer_missing" in said
+
+
+@pytest.mark.parametrize("python", ["/no/such/python", "/bin/true"])
+def test_an_interpreter_that_is_named_must_run(python: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code(["doctor", "--python", python]) == 2
+    assert "doctor_python" in capsys.readouterr().err
+
+
 def test_a_study_without_a_card_in_it_hears_nothing_of_cards(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

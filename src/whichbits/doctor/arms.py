@@ -12,7 +12,7 @@ from whichbits.study.model import Study
 
 _CONNECT_SECONDS = 5.0
 _SERVER_ERRORS = 500
-_SAID_OF_INTERPRETERS = ("vllm_missing", "vllm_python")
+_SAID_OF_INTERPRETERS = ("vllm_missing",)
 
 
 def check_arms(patient: Patient) -> Iterator[Diagnosis]:

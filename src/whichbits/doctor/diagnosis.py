@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 from whichbits.doctor.interpreter import Interpreter
@@ -41,7 +42,7 @@ class Patient(NamedTuple):
 
     def interpreter_of(self, arm: Arm) -> Interpreter | None:
         """Return the interpreter that starts the arm's servers; None if none of those examined does."""
-        path = arm.python or sys.executable
+        path = str(Path(arm.python or sys.executable))
         return next((each for each in self.interpreters if each.path == path), None)
 
 

@@ -1,6 +1,7 @@
 """The examination: every check in order; one that breaks says so and keeps no other from speaking."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from whichbits.doctor.interpreter import Interpreter, ask_interpreter
 from whichbits.doctor.limits import check_limits
 from whichbits.doctor.machine import check_machine
 from whichbits.doctor.packages import check_python, check_requirements
-from whichbits.errors import WhichbitsError
+from whichbits.errors import BadInput, WhichbitsError
 from whichbits.hardware.gpu_states import gpu_states
 from whichbits.study.model import Study
 
@@ -29,7 +30,7 @@ def examine(
     each.
 
     Raises:
-        BadInput: an interpreter does not run, or ``commands`` cannot be read.
+        BadInput: one of ``pythons`` does not run, or ``commands`` cannot be read.
     """
     patient = Patient(tuple(_interpreters(study, pythons)), study, tuple(gpu_states()))
     checks: list[Check] = [check_python, check_requirements, check_cuda_builds]
@@ -57,7 +58,10 @@ def _interpreters(study: Study | None, pythons: Sequence[str]) -> Iterator[Inter
     elif study is None:
         yield ask_interpreter(None)
     else:
-        yield from (ask_interpreter(python, arms) for python, arms in paths_of(study).items())
+        for python, arms in paths_of(study).items():
+            # One that does not run is said with its arms, and keeps nothing else from being examined.
+            with suppress(BadInput):
+                yield ask_interpreter(python, arms)
 
 
 def _said_by(check: Check, patient: Patient) -> Iterator[Diagnosis]:
