@@ -10,12 +10,12 @@ from whichbits.doctor.diagnosis import Diagnosis, Patient, good, unknown
 from whichbits.doctor.gpus import needs_gpu
 from whichbits.errors import BadInput
 from whichbits.hardware.gpu_states import GpuState
-from whichbits.predict.capacity import room_of
 from whichbits.predict.constants import default_constants
-from whichbits.predict.deployment import Deployment
-from whichbits.predict.engine_version import EngineVersion
-from whichbits.predict.kernels import Kernel, kernel_of
-from whichbits.predict.models import checkpoint_of
+from whichbits.predict.deployment.capacity import room_of
+from whichbits.predict.deployment.deployment import Deployment
+from whichbits.predict.deployment.engine_version import EngineVersion
+from whichbits.predict.deployment.kernels import Kernel, kernel_of
+from whichbits.predict.deployment.models import checkpoint_of
 from whichbits.study.arm import Arm
 from whichbits.study.gpus import shares
 

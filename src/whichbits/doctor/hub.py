@@ -8,7 +8,7 @@ from pathlib import Path
 
 from whichbits.doctor.diagnosis import Diagnosis, good
 from whichbits.errors import BadInput
-from whichbits.predict.models import checkpoint_of
+from whichbits.predict.deployment.models import checkpoint_of
 from whichbits.serve.vllm.checkpoint import hub_cache
 from whichbits.study.arm import Arm
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from whichbits.conduct.open_files import open_files_needed
 from whichbits.doctor.diagnosis import Diagnosis, Patient, good, unknown
 from whichbits.hardware.container import container_limits
-from whichbits.serve.process import free_ports
+from whichbits.serve.process.server import free_ports
 from whichbits.study.model import Study
 
 _COMFORTABLE_FILES = 4096
