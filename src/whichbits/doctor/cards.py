@@ -1,6 +1,5 @@
 """Which kernel would run each arm on the card that it would get, and what its memory would leave for the KV cache."""
 
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -50,8 +49,6 @@ def check_cards(patient: Patient) -> Iterator[Diagnosis]:
             continue
         yield from _on_card(seat, patient.study.gpu)
         yield from _free_memory(seat)
-    if patient.study.arms_together is True:
-        yield from _overbooked(seats)
 
 
 def _seat(name: str, arm: Arm, patient: Patient) -> Seat:
@@ -176,23 +173,3 @@ def _visible_mib(state: GpuState) -> float | None:
     if state.memory_free is None or state.memory_used is None:
         return state.memory_total
     return state.memory_free + state.memory_used
-
-
-def _overbooked(seats: list[Seat]) -> Iterator[Diagnosis]:
-    """Add up the arms that are to be up at once on a card."""
-    on: dict[int, list[Seat]] = defaultdict(list)
-    for seat in seats:
-        for gpu in seat.gpus:
-            on[gpu].append(seat)
-    for gpu, sharing in on.items():
-        asked = sum(_places(seat.arm)[1] * seat.share for seat in sharing)
-        if len(sharing) > 1 and asked > 1:
-            each = ", ".join(f"{seat.subject} {_places(seat.arm)[1] * seat.share:.0%}" for seat in sharing)
-            yield Diagnosis(
-                "gpu_overbooked",
-                "problem",
-                f"GPU {gpu}",
-                f"arms that are up together ask for {asked:.0%} of it: {each}",
-                why="each server reserves its share of the whole card; the second to start finds it taken",
-                fix="give each arm `gpus` of its own or a lower gpu_memory_utilization, or set arms_together: sleep",
-            )

@@ -16,6 +16,7 @@ from whichbits.doctor.interpreter import Interpreter, ask_interpreter
 from whichbits.doctor.limits import check_limits
 from whichbits.doctor.machine import check_machine
 from whichbits.doctor.packages import check_python, check_requirements
+from whichbits.doctor.together import check_together
 from whichbits.errors import BadInput, WhichbitsError
 from whichbits.hardware.gpu_states import gpu_states
 from whichbits.study.model import Study
@@ -38,7 +39,7 @@ def examine(
     checks += [check_bench]
     checks += [] if commands is None else [partial(check_commands, commands)]
     checks += [check_gpus, check_machine, check_limits, check_targets, check_arms]
-    checks += [check_files, check_fetching, check_cards]
+    checks += [check_files, check_fetching, check_cards, check_together]
     return [said for check in checks for said in _said_by(check, patient)]
 
 
@@ -47,7 +48,7 @@ def before_a_run(study: Study) -> list[Diagnosis]:
     interpreters = tuple(_interpreters(study, ()))
     patient = Patient(interpreters, study, tuple(gpu_states()) if interpreters else ())
     checks: list[Check] = [check_machine, check_limits, check_files]
-    checks += [check_requirements, check_cuda_builds, check_gpus, check_cards] if interpreters else []
+    checks += [check_requirements, check_cuda_builds, check_gpus, check_cards, check_together] if interpreters else []
     said = (each for check in checks for each in _said_by(check, patient))
     return [each for each in said if each.state == "problem"]
 
