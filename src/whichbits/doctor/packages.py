@@ -122,8 +122,7 @@ def _missing_torch(interpreter: Interpreter, engine: Distribution, absent: list[
         "requirement_missing",
         "note" if interpreter.on_cpu and "torch" not in names else "problem",
         interpreter.path,
-        f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} missing, and {engine.name} {engine.version} "
-        f"requires {', '.join(written)}",
+        f"missing: {', '.join(names)}; {engine.name} {engine.version} requires {', '.join(written)}",
         why="vLLM imports models that a server never uses, and the import ends the engine's start; "
         "uninstalling a package whose CUDA clashes is the usual way here",
         fix=f"pip install {quoted} --index-url https://download.pytorch.org/whl/{wheel_index(interpreter)}",
