@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test test-vllm test-browser test-ray chromium kubectl docs lint types rooms format schema clean
+.PHONY: help demo test test-traps test-vllm test-browser test-ray chromium kubectl docs lint types rooms format schema clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -37,6 +37,9 @@ docs: .venv/docs.stamp  ## build the documentation's site into build/site; a bro
 
 test-ray: .venv/ray.stamp  ## send from two machines of a Ray cluster on the loopback interface
 	$(BIN)/python -m pytest -m ray tests/ray --durations=5
+
+test-traps: .venv/dev.stamp  ## make the traps of an environment for real, and let the doctor find them: 250 MB
+	$(BIN)/python -m pytest -m traps tests/doctor/traps --durations=5
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .

@@ -22,7 +22,9 @@ QUICK_TOGETHER = {"token_ms": 22, "stream_ms": 1}
 
 
 def write(folder: Path, arms: dict[str, dict[str, Any]] | None = None, **changes: Any) -> Path:
-    plain = {"loads": {"auto": {"from": 1, "to": 9}}, "budget": "90s", "precision": 0.9, "cell": {"requests": 9}}
+    searches = "loads" not in changes or changes.get("repeats") == "auto"
+    plain = {"loads": {"auto": {"from": 1, "to": 9}}, "cell": {"requests": 9}}
+    plain |= {"budget": "90s", "precision": 0.9} if searches else {}
     return write_study(folder, arms or {"alone": QUICK_ALONE, "together": QUICK_TOGETHER}, **(plain | changes))
 
 

@@ -21,6 +21,7 @@ from whichbits.cli.task import Task, read_task
 from whichbits.conduct.estimate import study_estimate
 from whichbits.conduct.events import Notice, Progress
 from whichbits.conduct.host import host_facts, tool_versions
+from whichbits.conduct.open_files import insist_on_open_files, raise_open_files
 from whichbits.conduct.order import Visit, visits
 from whichbits.conduct.preflight import preflight
 from whichbits.conduct.quality import insist_on_quality, unasked
@@ -29,6 +30,7 @@ from whichbits.conduct.secrets import recordable
 from whichbits.conduct.session import conduct
 from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import stop_on_signals
+from whichbits.doctor.examine import before_a_run
 from whichbits.drive.crew.engage import engaged, refuse_missing_crew
 from whichbits.errors import BadInput, ServerNotReady, WhichbitsError
 from whichbits.language.language import Language, language
@@ -37,6 +39,7 @@ from whichbits.record.run import Run
 from whichbits.record.schema import SCHEMA_VERSION, Manifest, SearchRecord
 from whichbits.record.writer import RunWriter
 from whichbits.report.error import print_error
+from whichbits.report.examination import print_diagnoses
 from whichbits.report.plan.dry_run import show_plan
 from whichbits.report.progress.live import listener
 from whichbits.report.rebuild import Show, rebuild_reports
@@ -69,7 +72,7 @@ def run(
     Args:
         study: A study file; without one, the quickstart. A run folder is gone on with, as by --resume.
         resume: Go on with this run folder: finished cells are kept.
-        dry_run: Check the arms, print the plan and its estimated time; start nothing.
+        dry_run: Check the arms and the machine, print the plan and its estimated time; start nothing.
         output: Folder for run folders; the study's own is used where this is not given.
         json: Print summary.json on stdout, everything else on stderr.
         plain: Print progress as plain lines, even on a terminal.
@@ -83,8 +86,10 @@ def run(
     refuse_images(image, driver_image)
     task = read_task(study, resume)
     preflight(task.arms)
+    insist_on_open_files(task.study)
     refuse_missing_crew(task.study.client)
     insist_on_quality(task.study)
+    print_diagnoses(before_a_run(task.study), Console(stderr=True), language(lang))
     if dry_run:
         show_plan(task.study, task.visits, Console(stderr=json), language(lang))
         if task.study.searches:
@@ -117,9 +122,12 @@ def carry_out(
 ) -> int:
     """Serve and drive what is left of a task, write its report, ``show`` the answer, and return the exit code."""
     traffic_facts(task.study)  # files that cannot be read are known before weights are fetched
+    raised = raise_open_files(task.study)
     with listener(plain_lines=plain or None) as listen, engaged(task.study.client) as crew:
         _prepare(tuple(task.arms.values()), listen)
         writer = _writer(task, output)
+        if raised is not None:
+            writer.note(str(raised))
         stop = asyncio.Event()
         with stop_on_signals(stop):
             stage = Stage(task.study, writer, listen, stop, origin_ns(writer.manifest), crew)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from whichbits.doctor.diagnosis import Diagnosis, Patient, good
 from whichbits.errors import BadInput
-from whichbits.hardware.gpu_states import gpu_states
 from whichbits.predict.constants import default_constants
 from whichbits.predict.deployment.capacity import room_of
 from whichbits.predict.deployment.deployment import Deployment
@@ -29,7 +28,7 @@ def check_together(patient: Patient) -> Iterator[Diagnosis]:
     study = patient.study
     if study is None or study.arms_together == "sleep":
         return
-    name = next((state.name for state in gpu_states()), None) or study.gpu
+    name = next((state.name for state in patient.gpus), None) or study.gpu
     if name is None:
         return
     for crowd in _crowds(study):
