@@ -1,7 +1,7 @@
 """Lays out the documentation's pages for the site: README and docs/, with links that hold there, and llms.txt.
 
 ``python docs/pages.py FOLDER``. On the site there is no source tree: what a page links to outside the site is named by
-its path instead.
+its path in the repository instead.
 """
 
 import re
@@ -11,7 +11,12 @@ from os.path import relpath
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-MOVED = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+MOVED = {
+    "README.md": "index.md",
+    "README.ko.md": "index.ko.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+}
 
 _LINK = re.compile(r"(?P<text>!?\[[^\]]*\])\((?!https?:|#)(?P<path>[^)#\s]+)(?P<anchor>#[^)]*)?\)")
 
@@ -37,9 +42,14 @@ def relinked(text: str, source: Path, places: dict[Path, Path]) -> str:
             raise FileNotFoundError(f"{source}: {found['path']}")
         if target in places:
             return f"{found['text']}({relpath(places[target], places[source].parent)}{found['anchor'] or ''})"
-        return f"{found['text'].strip('![]')} (`{target.relative_to(ROOT)}` in the repository)"
+        return named(found["text"].strip("![]"), str(target.relative_to(ROOT)))
 
     return _LINK.sub(link, text)
+
+
+def named(text: str, path: str) -> str:
+    """Return what stands for a link to a file that the site does not have."""
+    return f"`{path}`" if text.strip("`") in path else f"{text} (`{path}`)"
 
 
 def llms(pages: dict[Path, str]) -> str:
@@ -75,7 +85,7 @@ def main(folder: Path) -> None:
 
 
 def _belongs(path: Path) -> bool:
-    return path.suffix in {".md", ".svg", ".json", ".png"}
+    return path.suffix in {".md", ".svg", ".json", ".png", ".css", ".js"}
 
 
 if __name__ == "__main__":

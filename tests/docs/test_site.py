@@ -58,7 +58,8 @@ def test_links_are_moved_named_or_refused(tmp_path: Path) -> None:
 
     assert written("[a](../README.md#install)") == "[a](index.md#install)"
     assert written("[a](study.md) [b](https://x.org) [c](#here)") == "[a](study.md) [b](https://x.org) [c](#here)"
-    assert written("[the study](../studies/seed-l4.yaml)") == "the study (`studies/seed-l4.yaml` in the repository)"
+    assert written("[the study](../studies/seed-l4.yaml)") == "the study (`studies/seed-l4.yaml`)"
+    assert written("[studies/seed-l4.yaml](../studies/seed-l4.yaml)") == "`studies/seed-l4.yaml`"
     with pytest.raises(FileNotFoundError, match=r"nowhere\.md"):
         written("[a](nowhere.md)")
 
