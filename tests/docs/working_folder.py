@@ -51,7 +51,7 @@ def make_working_folder(folder: Path) -> Path:
     (folder / "study.yaml").write_text(STUDY)
     (folder / "notebook.ipynb").write_text(json.dumps(NOTEBOOK))
     write_model(folder / "models" / "Qwen2.5-7B-Instruct")
-    for name in ("server.log", "before.log", "after.log"):
+    for name in ("server.log", "before.log", "after.log", "vllm.log", "sglang.log"):
         (folder / name).write_text(LOG)
     for name, tpot_ms in RUNS.items():
         arms = {
