@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from whichbits.analyze.drift import drifts
+from whichbits.analyze.curves.drift import drifts
 from whichbits.analyze.findings.observed import Observed
 from whichbits.analyze.summary import Finding
 from whichbits.language.phrase import phrase

@@ -1,0 +1,93 @@
+"""The answer by regime with its scope, in every report."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from whichbits.analyze.summary import Summary
+from whichbits.analyze.summary.verdicts import Answer
+from whichbits.language.language import Say
+from whichbits.language.phrase import Phrase, joined, phrase
+from whichbits.report.grid import grid
+from whichbits.report.wording import MISSING, plain
+
+NAMES = {
+    "low_load": phrase("Low load"),
+    "high_load_latency": phrase("High load, latency"),
+    "high_load_throughput": phrase("High load, throughput"),
+}
+
+_HELD = {
+    "hardware": phrase("hardware"),
+    "model": phrase("model"),
+    "engine": phrase("engine"),
+    "traffic": phrase("traffic"),
+    "loads": phrase("loads"),
+}
+"""What an answer holds for."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One regime as reports show it; ``arm`` is a dash where none is named."""
+
+    name: str
+    arm: str
+    why: str
+
+
+def rows(summary: Summary) -> tuple[Row, ...]:
+    """Return the regimes; nothing without an answer."""
+    regimes = () if summary.answer is None else summary.answer.regimes
+    return tuple(Row(NAMES[each.regime], each.arm or MISSING, _why(each.text)) for each in regimes)
+
+
+def scope(summary: Summary) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return what the answer holds for, what would flip it and what is not known, each with its lines."""
+    return tuple((title, lines) for title, _, lines in _parts(summary.answer) if lines)
+
+
+def terminal(summary: Summary, say: Say) -> Iterable[RenderableType]:
+    """Return the regimes as a table, and where their scope is told: it fills a terminal."""
+    table = grid(3, gap=2)
+    for row in rows(summary):
+        table.add_row(say(row.name), Text(plain(row.arm), style="bold"), Text(plain(say(row.why))))
+    yield table
+    if told := [question for _, question, lines in _parts(summary.answer) if lines]:
+        yield Text(say(phrase("{told}: see report.html.", told=joined(", ", told).titled())), style="dim")
+
+
+def markdown(summary: Summary, say: Say, escaped: Callable[[str], str]) -> Iterable[str]:
+    """Return the regimes as a table of Markdown and their scope as lists; nothing without an answer."""
+    if summary.answer is not None:
+        headings = map(say, (phrase("regime"), phrase("serve"), phrase("by")))
+        lines = [f"| {' | '.join(headings)} |", "| --- | --- | --- |"]
+        lines += [f"| {say(row.name)} | **{escaped(row.arm)}** | {escaped(say(row.why))} |" for row in rows(summary)]
+        yield "\n".join(lines)
+    for title, lines_of_scope in scope(summary):
+        yield "\n".join([f"{say(title)}:", "", *(f"- {escaped(say(line))}" for line in lines_of_scope)])
+
+
+def _parts(answer: Answer | None) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
+    """Return the title of each part of the scope, the question that it answers, and its lines."""
+    if answer is None:
+        return ()
+    return (
+        (phrase("Holds for"), phrase("what it holds for"), _held(answer)),
+        (phrase("Would flip it"), phrase("what would flip it"), answer.would_flip),
+        (phrase("Not known"), phrase("what is not known"), answer.not_known),
+    )
+
+
+def _held(answer: Answer) -> tuple[str, ...]:
+    return tuple(
+        phrase("{name}: {words}", name=_HELD.get(name, name), words=words or phrase("not known"))
+        for name, words in answer.holds_for.items()
+    )
+
+
+def _why(text: str) -> str:
+    """Return the regime's text without the arm's name, which stands beside it."""
+    return text.without("title") if isinstance(text, Phrase) else text
