@@ -7,6 +7,7 @@ its path in the repository instead.
 import re
 import shutil
 import sys
+import tomllib
 from os.path import relpath
 from pathlib import Path
 
@@ -52,20 +53,32 @@ def named(text: str, path: str) -> str:
     return f"`{path}`" if text.strip("`") in path else f"{text} (`{path}`)"
 
 
-def llms(pages: dict[Path, str]) -> str:
-    """Return llms.txt: what the project is, and each page with its first sentence. See https://llmstxt.org."""
+def llms(pages: dict[Path, str], nav: list[dict[str, str | list[str]]]) -> str:
+    """Return llms.txt: what the project is, and each page of the navigation with its first sentence.
+
+    See https://llmstxt.org.
+    """
     opening = re.search(r"^\*\*.*?\n\n", pages[Path("index.md")], re.MULTILINE | re.DOTALL)
     assert opening, "README.md opens with its question in bold"  # noqa: S101 - a page of ours
-    told = " ".join(opening[0].split())
-    lines = [_listed(path, text) for path, text in sorted(pages.items()) if path.name != "index.md"]
-    return "\n".join(["# whichbits", "", f"> {told}", "", "## Pages", "", *lines]) + "\n"
+    lines = ["# whichbits", "", f"> {' '.join(opening[0].split())}"]
+    for entry in nav:
+        for title, listed in entry.items():
+            if isinstance(listed, list):
+                lines += ["", f"## {title}", "", *(_listed(Path(name), pages[Path(name)]) for name in listed)]
+    return "\n".join(lines) + "\n"
+
+
+def navigation() -> list[dict[str, str | list[str]]]:
+    """Return the site's navigation: a page, or pages, by title."""
+    nav: list[dict[str, str | list[str]]] = tomllib.loads((ROOT / "zensical.toml").read_text("utf-8"))["project"]["nav"]
+    return nav
 
 
 def _listed(path: Path, text: str) -> str:
     title = re.search(r"^# (.*)$", text, re.MULTILINE)
-    prose = [part for part in text.split("\n\n") if re.match(r"[A-Z*`0-9]", part) and not part.startswith("```")]
+    prose = [part for part in text.split("\n\n") if re.match(r"[\w*`]", part) and not part.startswith("```")]
     first = re.split(r"(?<=[.?])\s", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(prose[0].split())))[0]
-    return f"- [{title[1] if title else path.stem}]({path}): {first}"
+    return f"- [{title[1] if title else path.stem}]({path}): {first.removesuffix(':')}"
 
 
 def main(folder: Path) -> None:
@@ -81,7 +94,7 @@ def main(folder: Path) -> None:
             (folder / path).write_text(pages[path], encoding="utf-8")
         else:
             shutil.copy(source, folder / path)
-    (folder / "llms.txt").write_text(llms(pages), encoding="utf-8")
+    (folder / "llms.txt").write_text(llms(pages, navigation()), encoding="utf-8")
 
 
 def _belongs(path: Path) -> bool:
