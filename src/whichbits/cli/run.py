@@ -42,6 +42,7 @@ from whichbits.report.terminal import print_summary
 from whichbits.serve.engine import engine
 from whichbits.study.arm import Arm
 from whichbits.study.model import Study
+from whichbits.study.search import budget_words
 from whichbits.traffic.facts import refuse_changed
 from whichbits.traffic.plan import traffic_facts
 
@@ -85,12 +86,22 @@ def run(
     if dry_run:
         show_plan(task.study, task.visits, Console(stderr=json))
         if task.study.searches:
-            _say(f"This is the first sweep; what follows is decided then, within {task.study.budget:g} s in all.")
+            _say(_on_the_budget(task))
         return 0
     if task.folder is not None and not task.visits and not unasked(task.study, task.folder):
         _say(f"Nothing is left to do: every cell of {task.folder} is done.")
         return answer(task.folder, task.study, Ended(), json=json, lang=lang)
     return carry_out(task, output, json=json, plain=plain, lang=lang)
+
+
+def _on_the_budget(task: Task) -> str:
+    """Return what a search may spend, and whether its first sweep is likely to fit."""
+    within = f"within {task.study.budget:g} s in all, starts included"
+    said = f"This is the first sweep; what follows is decided then, {within}."
+    needed_s = study_estimate(task.study, task.visits).seconds
+    if needed_s <= task.study.budget:
+        return said
+    return f"{said} By the rough rule the sweep alone takes longer: `budget: {budget_words(needed_s)}` would hold it."
 
 
 def carry_out(

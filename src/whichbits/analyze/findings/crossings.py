@@ -121,12 +121,14 @@ def _other(crossover: Crossover) -> str:
 
 
 def _ratios(crossover: Crossover) -> str:
-    points = zip(crossover.loads, crossover.ratios, crossover.ratio_intervals, strict=True)
-    ratios = joined(
-        ", ",
-        (
-            phrase("{ratio:.2f} ({low:.2f} to {high:.2f}) at {load:g}", ratio=ratio, low=low, high=high, load=load)
-            for load, ratio, (low, high) in points
-        ),
-    )
+    points = enumerate(zip(crossover.loads, crossover.ratios, strict=True))
+    ratios = joined(", ", (_ratio(crossover, at, load, ratio) for at, (load, ratio) in points))
     return phrase("{list}: {ratios}", list=joined(" / ", crossover.arms), ratios=ratios)
+
+
+def _ratio(crossover: Crossover, at: int, load: float, ratio: float) -> str:
+    """Return a ratio with its interval; a prediction without draws has none."""
+    if not crossover.ratio_intervals:
+        return phrase("{ratio:.2f} at {load:g}", ratio=ratio, load=load)
+    low, high = crossover.ratio_intervals[at]
+    return phrase("{ratio:.2f} ({low:.2f} to {high:.2f}) at {load:g}", ratio=ratio, low=low, high=high, load=load)

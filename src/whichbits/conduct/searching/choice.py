@@ -6,7 +6,7 @@ of its question for its time.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -152,6 +152,20 @@ def refine(situation: Situation) -> Choice:
         return Choice((), None, ANSWERED)
     affords_any = any(situation.may(each.arms)(load) for each in stuck for load in situation.sweep)
     return Choice((), None, STUCK if affords_any else BUDGET_SPENT)
+
+
+def wanting_seconds(situation: Situation) -> float | None:
+    """Return how much longer the search would have to be, at least; None if nothing measured says.
+
+    The rest of the sweep, with a start of each arm, by what cells took. After it, each open question takes the time in
+    which its next step would close all of it at its present rate; a question that others close, too, is counted still.
+    """
+    missing = [(arm, load) for load in situation.sweep for arm in situation.arms if load not in situation.tried(arm)]
+    if missing:
+        starts = sum(situation.start_seconds(arm) for arm in dict.fromkeys(arm for arm, _ in missing))
+        return starts + sum(situation.seconds(arm, load) for arm, load in missing) or None
+    asked = _open_questions(replace(situation, seconds_left=float("inf")))
+    return sum(1 / each.closes for each in asked if each.load is not None and each.closes > 0) or None
 
 
 def _open_questions(situation: Situation) -> Iterator[Choice]:
