@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
 from docs.pages import sources
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.browser
 
 SITE = Path(__file__).parents[2] / "build" / "site"
 PAGES = sorted(str(path.with_suffix(".html")) for path in sources() if path.suffix == ".md")
-PHONE = {"width": 390, "height": 844}
+PHONE: ViewportSize = {"width": 390, "height": 844}
 
 # What each page links to on the site, and the anchors that it has. The sidebar and the search are part of it.
 LINKS = """async (pages) => {

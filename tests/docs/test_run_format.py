@@ -152,11 +152,11 @@ def test_the_polars_recipe_gives_the_median_ttft(folder: Path) -> None:
 
 
 def test_the_duckdb_recipe_gives_the_median_ttft(folder: Path) -> None:
-    assert dict(duckdb.sql(recipe("**DuckDB**", "sql")).fetchall()) == pytest.approx(median_ttft(folder))
+    assert dict(duckdb.connect().execute(recipe("**DuckDB**", "sql")).fetchall()) == pytest.approx(median_ttft(folder))
 
 
 def test_duckdb_reads_the_summary(folder: Path) -> None:
-    rows = duckdb.sql(recipe("DuckDB reads as well", "sql")).fetchall()
+    rows = duckdb.connect().execute(recipe("DuckDB reads as well", "sql")).fetchall()
 
     # 12 * load**0.1 against 6 * load**0.35, at one stream.
     assert [row[:3] for row in rows if row[1] == 1] == [("bf16", 1, pytest.approx(12)), ("w4a16", 1, pytest.approx(6))]
