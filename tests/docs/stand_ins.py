@@ -40,6 +40,7 @@ class StandIns:
             "https://api.example.com/v1": f"{self.server}/v1",
             "http://localhost:4318": self.collector,
             "/opt/vllm/bin/python": sys.executable,
+            "studies/plan-chat.yaml": "plan-l4.yaml",
             "BASELINE": "before",
             "CANDIDATE...": "after",
             "runs/2026-...": f"runs/{MINE}",

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import yaml
+
 from tests.arms.models import write_model
 from tests.docs.pages import ROOT
 from tests.record.importers.make_bench import bench_record
@@ -49,6 +51,7 @@ def make_working_folder(folder: Path) -> Path:
     """Fill ``folder`` and return it."""
     (folder / "studies").symlink_to(ROOT / "studies")
     (folder / "study.yaml").write_text(STUDY)
+    (folder / "plan-l4.yaml").write_text(_plan_of_one_gpu())
     (folder / "notebook.ipynb").write_text(json.dumps(NOTEBOOK))
     write_model(folder / "models" / "Qwen2.5-7B-Instruct")
     for name in ("server.log", "before.log", "after.log", "vllm.log", "sglang.log"):
@@ -69,6 +72,13 @@ def make_working_folder(folder: Path) -> Path:
         (folder / name).mkdir()
         (folder / name / "c1.json").write_text(json.dumps(bench_record()))
     return folder
+
+
+def _plan_of_one_gpu() -> str:
+    """The plan of the pages with its first GPU only, which takes a third of the time."""
+    plan = yaml.safe_load((ROOT / "studies" / "plan-chat.yaml").read_text())
+    plan["plan"]["gpus"] = {"L4": plan["plan"]["gpus"]["L4"]}
+    return str(yaml.safe_dump(plan))
 
 
 def add_own_runs(folder: Path) -> Path:
