@@ -7,7 +7,9 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.console import Console
 
+from whichbits.cli.lang import Lang
 from whichbits.errors import SloMissed
+from whichbits.language.language import language
 from whichbits.plan.answer import DRAWS, plan_study
 from whichbits.predict.calibration_file import read_calibration
 from whichbits.predict.constants import default_constants
@@ -25,6 +27,7 @@ def plan(
     draws: int = DRAWS,
     workers: int | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
+    lang: Lang = "en",
 ) -> int:
     """Say which format on which GPU, and how many replicas each hour, serve a day of traffic under an SLO for least.
 
@@ -36,6 +39,7 @@ def plan(
         draws: Draws of the constants behind each interval; 0 gives none, in less time.
         workers: Processes to try options in; all cores where this is not given.
         json: Print the plan as one JSON object on stdout.
+        lang: Language of what is printed; the JSON object stays English.
     """
     asked = read_study(study)
     if calibration is not None:
@@ -46,5 +50,5 @@ def plan(
     if json:
         print(plan_json(answer))
     else:
-        print_plan(answer, Console())
+        print_plan(answer, Console(), language(lang))
     return 0 if answer.cheapest else SloMissed.exit_code

@@ -9,11 +9,12 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.console import Console
 
+from whichbits.cli.lang import Lang
 from whichbits.conduct.host import host_facts, tool_versions
 from whichbits.conduct.order import visits
 from whichbits.conduct.secrets import recordable
 from whichbits.errors import ServerNotReady
-from whichbits.language.language import Code
+from whichbits.language.language import language
 from whichbits.predict.calibration_file import read_calibration
 from whichbits.predict.constants import Constants, default_constants
 from whichbits.predict.run import DRAWS, Assumed, predict_study, refuse_impossible
@@ -38,7 +39,7 @@ def predict(
     draws: int = DRAWS,
     output: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
-    lang: Code = "en",
+    lang: Lang = "en",
 ) -> int:
     """Play a study in virtual time on a GPU that need not be here, and report it like a measured run.
 
@@ -66,7 +67,7 @@ def predict(
     refused = predict_study(asked, cells, writer, Assumed(constants, draws, asked.seed))
     rebuild_reports(writer.folder, json_to_stdout=json, lang=lang)
     for error in refused:
-        print_error(error, Console(stderr=True))
+        print_error(error, Console(stderr=True), language(lang))
     return ServerNotReady.exit_code if refused else 0
 
 

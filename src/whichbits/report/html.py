@@ -12,6 +12,7 @@ from whichbits.analyze.curves.load_curves import HEADLINES, METRICS
 from whichbits.analyze.summary import Summary
 from whichbits.language.language import ENGLISH, Code, Language, language
 from whichbits.language.phrase import Phrase, joined, phrase
+from whichbits.language.recognition import recognise
 from whichbits.record.schema import Manifest
 from whichbits.report.answer import predictions, regimes
 from whichbits.report.answer.stretches import answers
@@ -137,6 +138,7 @@ def _environment(code: Code) -> Environment:
     )
     environment.filters |= {
         "number": number,
+        "recognised": recognise,
         "count": count,
         "crossing": crossing_text,
         "grounds": grounds,

@@ -9,6 +9,7 @@ import yaml
 from whichbits.analyze.summary import ArmSummary, CellSummary, Summary
 from whichbits.drive.reasons import known_again
 from whichbits.language.phrase import joined, phrase
+from whichbits.language.recognition import recognise
 from whichbits.record.schema import ArmRecord, Cell, Fact, Manifest
 from whichbits.report.wording import MISSING, VERDICTS, failures, load_text, number
 
@@ -139,7 +140,10 @@ def _client_row(cell: CellSummary, recorded: Cell | None) -> ClientRow:
         cpu=_percent(health.cpu_share if health else None),
         fine_gaps=_percent(health.sub_millisecond_gap_share if health else None),
         cache=(recorded.cache_state if recorded else None) or MISSING,
-        remarks=(*(map(known_again, health.reasons) if health else ()), *(recorded.notes if recorded else ())),
+        remarks=(
+            *(map(known_again, health.reasons) if health else ()),
+            *(map(recognise, recorded.notes) if recorded else ()),
+        ),
     )
 
 

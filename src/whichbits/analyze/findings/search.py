@@ -6,6 +6,7 @@ from whichbits.analyze.curves.drift import drifts
 from whichbits.analyze.findings.observed import Observed
 from whichbits.analyze.summary import Finding
 from whichbits.language.phrase import phrase
+from whichbits.language.recognition import recognise
 from whichbits.record.schema import SearchRecord
 from whichbits.study.search import budget_words
 
@@ -16,8 +17,12 @@ def bought(observed: Observed) -> Iterator[Finding]:
     if search is None:
         return
     cells = sum(len(step.cells) for step in search.steps)
+    end = (
+        phrase("; it ended: {ended}", ended=recognise(search.ended))
+        if search.ended
+        else phrase("; it is not at its end")
+    )
     cells_s = _measured_seconds(observed)
-    end = phrase("; it ended: {ended}", ended=search.ended) if search.ended else phrase("; it is not at its end")
     text = phrase(
         "The study decided {cells} cells in {count} steps within {spent_s:.0f} s, of which cells took {cells_s:.0f} "
         "and starts, warm-up and pauses the rest{end}.",
@@ -28,7 +33,11 @@ def bought(observed: Observed) -> Iterator[Finding]:
         end=end,
     )
     lines = (
-        phrase("{purpose}: {bought}", purpose=step.purpose, bought=step.bought or phrase("not measured to its end"))
+        phrase(
+            "{purpose}: {bought}",
+            purpose=recognise(step.purpose),
+            bought=recognise(step.bought) if step.bought else phrase("not measured to its end"),
+        )
         for step in search.steps
     )
     yield Finding("observed", "search", text, tuple(lines), _settled(search))

@@ -174,20 +174,17 @@ def _open_questions(situation: Situation) -> Iterator[Choice]:
             known = situation.compared(pair, metric)
             if known is not None:
                 step = after_sweep(known, _economy(situation, pair), situation.may(pair))
-                purpose = (
-                    f"{_PURPOSES[step.reason]} {question(pair, metric)}" if step.reason in _PURPOSES else step.reason
-                )
-                yield Choice(pair, step.load, purpose, step.closes)
+                yield Choice(pair, step.load, _purpose(step.reason, question(pair, metric)), step.closes)
     if situation.wanted.slo:
         for arm in situation.arms:
             step = slo_step(slo_bracket(situation.cells, arm, "concurrency"), _economy(situation, (arm,)))
             yield Choice((arm,), step.load, f"narrows the highest load of {arm} that holds the SLO", step.closes)
 
 
-_PURPOSES: dict[Reason, str] = {
-    "narrows the crossing": "narrows the crossing of",
-    "settles who leads": "settles who leads between",
-}
+def _purpose(reason: Reason, asked: str) -> str:
+    if reason == "narrows the crossing":
+        return f"narrows the crossing of {asked}"
+    return f"settles who leads between {asked}" if reason == "settles who leads" else reason
 
 
 def slo_step(bracket: tuple[float | None, float | None], economy: Economy) -> Step:
