@@ -23,7 +23,7 @@ kubectl:  ## install kubectl for the tests of Kubernetes, where apt is there and
 	  && $(APT) install -y --no-install-recommends kubernetes-client; } \
 	|| echo "kubectl is not here and cannot be installed: its tests are skipped"
 
-test-browser: .venv/dev.stamp chromium  ## open the pages in a real Chromium
+test-browser: .venv/dev.stamp chromium docs  ## open the reports, the runs and the documentation in a real Chromium
 	$(BIN)/python -m pytest -m browser tests/browser
 
 chromium:  ## install Chromium for the tests of pages, where apt is there and lets you
