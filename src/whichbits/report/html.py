@@ -1,6 +1,6 @@
 """report.html: one offline page with the answer, its evidence, and where every number comes from."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -9,6 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from whichbits.analyze.load_curves import HEADLINES, METRICS
+from whichbits.analyze.request_timelines import CellRequests
 from whichbits.analyze.summary import Summary
 from whichbits.language.language import ENGLISH, Code, Language, language
 from whichbits.language.phrase import Phrase, joined, phrase
@@ -19,13 +20,16 @@ from whichbits.report.figures import Figure, description, figures, thin_text
 from whichbits.report.measures import BETTER, MEASURES, name_of
 from whichbits.report.palette import signs
 from whichbits.report.plots.over_load import over_load
+from whichbits.report.plots.request_rows import paths, ticks
 from whichbits.report.plots.under_roof import under_roof
+from whichbits.report.policy import POLICY, SCRIPT
 from whichbits.report.pooled import repeats
 from whichbits.report.provenance import client_rows, commands, fact_rows, flat, study_yaml
 from whichbits.report.series import changes, points, typical
 from whichbits.report.sheets import at_a_glance, causes, comparisons, courses, quality
 from whichbits.report.sheets.quality import sentences
 from whichbits.report.table import groups, has_thin
+from whichbits.report.timelines import FIELDS, LEGEND, Timeline, timeline
 from whichbits.report.validity import loads_text, measured_loads
 from whichbits.report.wording import (
     FINDING_KINDS,
@@ -60,8 +64,10 @@ class Plate:
     rows: dict[str, tuple[str, ...]]
 
 
-def html(summary: Summary, manifest: Manifest, spoken: Language = ENGLISH) -> Mapping[str, bytes]:
-    """Return ``report.html``; it loads nothing and runs nothing, and a policy in the page keeps it so."""
+def html(
+    summary: Summary, manifest: Manifest, spoken: Language = ENGLISH, requests: Sequence[CellRequests] = ()
+) -> Mapping[str, bytes]:
+    """Return ``report.html``; it loads nothing and runs only its own script, and a policy in the page keeps it so."""
     page = _environment(spoken.code).get_template("report.html.j2")
     roofline = under_roof(summary, ROOFLINE_WORDS, spoken.say)
     text = page.render(
@@ -77,6 +83,8 @@ def html(summary: Summary, manifest: Manifest, spoken: Language = ENGLISH) -> Ma
         answers=answers(summary),
         plates=[_plate(summary, figure, spoken) for figure in figures(summary)],
         roofline=None if roofline is None else Markup(roofline),  # noqa: S704 - escaped where it is drawn
+        policy=POLICY,
+        **_requests(timeline(requests, len(summary.cells)), requests),
         regimes=regimes.rows(summary),
         regimes_scope=regimes.scope(summary),
         predictions=predictions.rows(summary),
@@ -102,6 +110,22 @@ def html(summary: Summary, manifest: Manifest, spoken: Language = ENGLISH) -> Ma
         style=Markup(_asset("report.css")),  # noqa: S704 - our own file, no input in it
     )
     return {"report.html": text.encode()}
+
+
+def _requests(shown: Timeline | None, requests: Sequence[CellRequests]) -> dict[str, object]:
+    """Return what the timeline's template shows: nothing, or the first cell drawn, and the script that draws others."""
+    if shown is None:
+        return {"timeline": None}
+    first = requests[shown.first].requests
+    return {
+        "timeline": shown,
+        "timeline_count": len(first),
+        "timeline_paths": paths(first),
+        "timeline_ticks": ticks(first),
+        "timeline_fields": FIELDS,
+        "timeline_legend": LEGEND,
+        "script": Markup(SCRIPT),  # noqa: S704 - our own file, no input in it
+    }
 
 
 def _plate(summary: Summary, figure: Figure, spoken: Language) -> Plate:

@@ -4,6 +4,7 @@ import html
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from whichbits.analyze.request_timelines import CellRequests
 from whichbits.analyze.summary import Finding, Summary
 from whichbits.language.language import ENGLISH, Language, Say
 from whichbits.language.phrase import joined, phrase
@@ -40,7 +41,12 @@ _STEERING = re.compile(r"([\\`*_\[\]|#~])")
 _ROOFLINE = "figures/roofline.svg"
 
 
-def markdown(summary: Summary, manifest: Manifest, spoken: Language = ENGLISH) -> Mapping[str, bytes]:
+def markdown(
+    summary: Summary,
+    manifest: Manifest,
+    spoken: Language = ENGLISH,
+    requests: Sequence[CellRequests] = (),  # noqa: ARG001 - a Reporter
+) -> Mapping[str, bytes]:
     """Return ``report.md`` and its ``figures/*.svg``."""
     say, shown = spoken.say, figures(summary)
     pictures = {_file(figure): _picture(summary, figure, say) for figure in shown}

@@ -15,6 +15,7 @@ from whichbits.analyze.load_curves import MARGIN
 from whichbits.analyze.sources import read_source
 from whichbits.errors import WhichbitsError
 from whichbits.record.run import Run
+from whichbits.report.policy import POLICY
 from whichbits.view import pages
 from whichbits.view.catalogue import Catalogue, Entry
 from whichbits.view.door import door
@@ -23,7 +24,6 @@ from whichbits.view.files import content_type, files_of, find_file
 from whichbits.view.reports import Reports
 from whichbits.view.selection import Selection
 
-_REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 _STATIC = Path(__file__).parent / "static"
 
 
@@ -67,7 +67,7 @@ class _Site:
     async def report(self, request: web.Request) -> web.Response:
         content = await self._reports.of(self._entry(request).folder)
         return web.Response(
-            body=content, content_type="text/html", charset="utf-8", headers={"Content-Security-Policy": _REPORT_POLICY}
+            body=content, content_type="text/html", charset="utf-8", headers={"Content-Security-Policy": POLICY}
         )
 
     async def state(self, request: web.Request) -> web.Response:
@@ -81,7 +81,7 @@ class _Site:
         if found is None:
             raise web.HTTPNotFound(text="This run has no such file.\n")
         # A picture or page of a run opens as one, but runs nothing and asks for nothing.
-        headers = {"Content-Type": content_type(found), "Content-Security-Policy": f"sandbox; {_REPORT_POLICY}"}
+        headers = {"Content-Type": content_type(found), "Content-Security-Policy": f"sandbox; {POLICY}"}
         return web.FileResponse(found, headers=headers)
 
     async def compare(self, request: web.Request) -> web.Response:

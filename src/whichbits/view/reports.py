@@ -4,6 +4,7 @@ import asyncio
 from collections import OrderedDict
 from pathlib import Path
 
+from whichbits.analyze.request_timelines import request_timelines
 from whichbits.analyze.summarize import summarize
 from whichbits.record.manifest import FILE_NAME
 from whichbits.record.run import Run
@@ -45,4 +46,4 @@ class Reports:
 
 def _make(folder: Path) -> bytes:
     run = Run.load(folder)
-    return html(summarize(run), run.manifest)["report.html"]
+    return html(summarize(run), run.manifest, requests=request_timelines(run))["report.html"]
