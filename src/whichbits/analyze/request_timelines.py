@@ -115,7 +115,7 @@ def _sample(timelines: Timelines, gaps_ns: Floats, most: int) -> dict[str, Ints]
     every = np.arange(len(timelines))
     names = ("failed", "slow_to_first", "slow_in_all", "long_gaps")
     if len(timelines) <= most:
-        return {name: every[:0] for name in names} | {"even": every}
+        return dict.fromkeys(names, every[:0]) | {"even": every}
     taken = {"failed": _evenly(every[~timelines.succeeded], most // _PART_OF_FAILED)}
     for name, values in zip(names[1:], (ttft_ms(timelines), e2e_ms(timelines), gaps_ns), strict=True):
         left = np.setdiff1d(every, np.concatenate([*taken.values()]))

@@ -14,7 +14,7 @@ FIELDS = (
     phrase("request"),
     phrase("replica"),
     phrase("planned at (s)"),
-    phrase("waits for its send (ms)"),
+    phrase("before its send (ms)"),
     phrase("queue and prefill (ms)"),
     phrase("decode (ms)"),
     phrase("output tokens"),
@@ -24,10 +24,10 @@ FIELDS = (
 """What is told of a request, in the order of the table that the script fills."""
 
 LEGEND = {
-    "wait": phrase("waits for its send"),
+    "wait": phrase("before its send"),
     "prefill": phrase("queue and prefill, to the first token"),
     "decode": phrase("decode"),
-    "gap": phrase("its longest gap between tokens"),
+    "gap": phrase("longest gap between its tokens"),
     "lost": phrase("failed"),
 }
 
@@ -119,7 +119,7 @@ def shown_text(sample: Sample) -> str:
 
 
 def facts_text(each: CellRequests) -> str:
-    """Return what the picture shows most, for those who cannot see it; a sample holds the slowest, so it is true of all."""
+    """Return what stands out, for those who cannot see it; a sample holds the slowest, so it is true of the cell."""
     answered = [request for request in each.requests if request.error is None and request.first_ms is not None]
     told = [
         phrase("Last end after {seconds} s.", seconds=number(max(r.ended_ms for r in each.requests) / 1e3)),
