@@ -8,6 +8,7 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from whichbits.analyze import amounts
 from whichbits.analyze.load_curves import HEADLINES, METRICS
 from whichbits.analyze.request_timelines import CellRequests
 from whichbits.analyze.summary import Summary
@@ -172,6 +173,7 @@ def _environment(code: Code) -> Environment:
         "MISSING": MISSING,
         "LOAD_NAMES": LOAD_NAMES,
         "BETTER": BETTER,
+        "amounts": amounts,
         "say": _sayer(spoken),
         "joined": joined,
     }

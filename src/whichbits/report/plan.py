@@ -14,7 +14,9 @@ def show_plan(study: Study, visits: Sequence[Visit], console: Console) -> None:
     """Print the cells in the order they would run, and the estimated time of the whole."""
     cells = planned_cells(study, visits)
     starts = sum(len(visit.arms) for visit in visits)
-    console.print(f"[bold]{study.name}[/]: {len(study.arms)} arms, {len(cells)} cells, {starts} server starts")
+    counts = {"arm": len(study.arms), "cell": len(cells), "server start": starts}
+    told = ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for what, count in counts.items())
+    console.print(f"[bold]{study.name}[/]: {told}")
     console.print(_table(cells))
     estimate = study_estimate(study, visits)
     supposed = f" for {estimate.supposes}" if estimate.supposes else ""
@@ -27,7 +29,7 @@ def _table(cells: Sequence[PlannedCell]) -> Table:
     for heading in ("load", "repeat", "requests", "prompt tokens", "output tokens", "about"):
         table.add_column(heading, justify="right")
     for cell in cells:
-        numbers = (cell.repeat, cell.requests, f"{cell.prompt_tokens:,}", f"{cell.output_tokens:,}")
+        numbers = (cell.repeat + 1, cell.requests, f"{cell.prompt_tokens:,}", f"{cell.output_tokens:,}")
         table.add_row(cell.arm, str(cell.load), *map(str, numbers), f"{cell.seconds:.0f} s")
     return table
 

@@ -1,6 +1,7 @@
 """Where a report's numbers come from, as rows: arms' facts, the client's health, commands."""
 
 import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ import yaml
 from whichbits.analyze.summary import ArmSummary, CellSummary, Summary
 from whichbits.drive.reasons import known_again
 from whichbits.language.phrase import joined, phrase
-from whichbits.record.schema import ArmRecord, Cell, Fact, Manifest
+from whichbits.record.schema import ArmRecord, Cell, ClientHealth, Fact, Manifest
 from whichbits.report.wording import MISSING, VERDICTS, failures, load_text, number
 
 
@@ -139,7 +140,27 @@ def _client_row(cell: CellSummary, recorded: Cell | None) -> ClientRow:
         cpu=_percent(health.cpu_share if health else None),
         fine_gaps=_percent(health.sub_millisecond_gap_share if health else None),
         cache=(recorded.cache_state if recorded else None) or MISSING,
-        remarks=(*(map(known_again, health.reasons) if health else ()), *(recorded.notes if recorded else ())),
+        remarks=(
+            *(map(known_again, health.reasons) if health else ()),
+            *(_clocks(health) if health else ()),
+            *(recorded.notes if recorded else ()),
+        ),
+    )
+
+
+def _clocks(health: ClientHealth) -> Iterator[str]:
+    """Say how far times may be off where a cell was sent from several machines."""
+    if health.clock_error_ms is None:
+        return
+    drift = (
+        ""
+        if health.clock_drift_ms is None
+        else phrase(", and moved by {ms} ms during the cell", ms=number(health.clock_drift_ms))
+    )
+    yield phrase(
+        "sent from several machines: the worst of their clocks may be off by {ms} ms{drift}",
+        ms=number(health.clock_error_ms),
+        drift=drift,
     )
 
 

@@ -4,6 +4,7 @@ import shlex
 import unicodedata
 from collections import Counter
 
+from whichbits.analyze.amounts import cells_of
 from whichbits.analyze.summary import CellSummary, Crossing, Crossover, Finding, Summary
 from whichbits.language.phrase import joined, phrase
 from whichbits.record.schema import Cell
@@ -139,9 +140,8 @@ def interruption(summary: Summary) -> str:
         phrase("{count} {words}", count=states[state], words=words) for state, words in STATES.items() if states[state]
     ]
     return phrase(
-        "{done} of {count} cells finished{others}",
-        done=states["done"],
-        count=len(summary.cells),
+        "{cells} finished{others}",
+        cells=cells_of(states["done"], len(summary.cells)),
         others=joined("", [joined("", (", ", part)) for part in parts]),
     )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from whichbits.analyze import amounts
 from whichbits.analyze.drift import drifts
 from whichbits.analyze.findings.observed import Observed
 from whichbits.analyze.summary import Finding
@@ -16,9 +17,9 @@ def bought(observed: Observed) -> Iterator[Finding]:
     cells = sum(len(step.cells) for step in search.steps)
     end = phrase("; it ended: {ended}", ended=search.ended) if search.ended else phrase("; it is not at its end")
     text = phrase(
-        "The study decided {cells} cells in {count} steps within {spent_s:.0f} s{end}.",
-        cells=cells,
-        count=len(search.steps),
+        "The study decided {cells} in {steps} within {spent_s:.0f} s{end}.",
+        cells=amounts.cells(cells),
+        steps=amounts.steps(len(search.steps)),
         spent_s=search.spent_s,
         end=end,
     )
