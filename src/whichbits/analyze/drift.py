@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from whichbits.analyze import amounts
 from whichbits.analyze.load_curves import comparable
 from whichbits.analyze.student import t_quantile
 from whichbits.analyze.summary import CellSummary, Finding, Metric
