@@ -1,5 +1,6 @@
 """report.html: one offline page with the answer, its evidence, and where every number comes from."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -18,6 +19,7 @@ from whichbits.record.schema import Manifest
 from whichbits.report import predictions, regimes
 from whichbits.report.answer import answers
 from whichbits.report.figures import Figure, description, figures, thin_text
+from whichbits.report.lead import checks, lead, unknowns
 from whichbits.report.measures import BETTER, MEASURES, name_of
 from whichbits.report.palette import signs
 from whichbits.report.plots.over_load import over_load
@@ -42,6 +44,7 @@ from whichbits.report.wording import (
     grounds,
     interruption,
     leader_text,
+    moment,
     number,
     resume_command,
     short_load,
@@ -52,6 +55,9 @@ ROOFLINE_WORDS = phrase(
     "Roofline: TFLOP/s that decode steps attain over their FLOP per byte, a line an arm, under the peaks of the "
     "device. Numbers: the table below."
 )
+
+
+_CODE = re.compile(r"`([^`]+)`")
 
 
 @dataclass(frozen=True)
@@ -87,7 +93,10 @@ def html(
         policy=POLICY,
         **_requests(timeline(requests, len(summary.cells)), requests),
         regimes=regimes.rows(summary),
-        regimes_scope=regimes.scope(summary),
+        regimes_scope=regimes.scope(summary)[:2],
+        lead=lead(summary),
+        checks=checks(summary, spoken.say),
+        unknowns=unknowns(summary, spoken.say),
         predictions=predictions.rows(summary),
         predictions_legend=predictions.LEGEND,
         measures=MEASURES,
@@ -166,6 +175,8 @@ def _environment(code: Code) -> Environment:
         "crossing": crossing_text,
         "grounds": grounds,
         "load": short_load,
+        "moment": moment,
+        "coded": _coder(spoken),
         "leader": leader_text,
         "verdicts": verdict_texts,
     }
@@ -178,6 +189,15 @@ def _environment(code: Code) -> Environment:
         "joined": joined,
     }
     return environment
+
+
+def _coder(spoken: Language) -> Callable[[str], Markup]:
+    """Return what shows text in the language with what stands between backticks as code."""
+
+    def coded(text: str) -> Markup:
+        return Markup(_CODE.sub(r"<code>\1</code>", str(escape(spoken.say(text)))))  # noqa: S704 - escaped here
+
+    return coded
 
 
 def _sayer(spoken: Language) -> Callable[..., Markup]:

@@ -12,6 +12,7 @@ from whichbits.record.schema import Manifest
 from whichbits.report import cost, predictions, regimes
 from whichbits.report.cost import cost_headings, cost_rows
 from whichbits.report.figures import Figure, description, figures, thin_text
+from whichbits.report.lead import lead
 from whichbits.report.measures import BETTER, MEASURES, headlines, name_of
 from whichbits.report.plots.over_load import over_load
 from whichbits.report.plots.svg import standalone
@@ -32,6 +33,7 @@ from whichbits.report.wording import (
     grounds,
     interruption,
     leader_text,
+    moment,
     plain,
     resume_command,
     verdict_texts,
@@ -78,12 +80,14 @@ def escaped(text: str) -> str:
 def _answer(summary: Summary, manifest: Manifest, say: Say) -> Iterable[str]:
     yield f"# {escaped(summary.study)}"
     arms, source = joined(", ", summary.arms), SOURCES[summary.source]
-    said = phrase("{source} {created}. Arms: {arms}.", source=source, created=manifest.created, arms=arms)
+    said = phrase("{source} {created}. Arms: {arms}.", source=source, created=moment(manifest.created), arms=arms)
     yield escaped(say(said))
     if summary.interrupted:
         stopped = say(phrase("**Interrupted**: {interruption}. To go on:", interruption=interruption(summary)))
         yield f"{stopped} `{plain(resume_command(summary))}`."
     yield f"## {say(phrase('The answer'))}"
+    if told := lead(summary):
+        yield f"**{escaped(say(told.serve))}** {escaped(say(told.more))}"
     if not summary.recommendation:
         yield say(phrase("Not enough to recommend an arm."))
         return

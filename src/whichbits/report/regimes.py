@@ -7,10 +7,11 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from whichbits.analyze.summary import Summary
-from whichbits.analyze.verdicts import Answer
+from whichbits.analyze.verdicts import Answer, Regime
 from whichbits.language.language import Say
-from whichbits.language.phrase import Phrase, joined, phrase
+from whichbits.language.phrase import Phrase, joined, listed, phrase
 from whichbits.report.grid import grid
+from whichbits.report.measures import DRAWN, MEASURES
 from whichbits.report.wording import MISSING, plain
 
 NAMES = {
@@ -36,12 +37,17 @@ class Row:
     name: str
     arm: str
     why: str
+    by: str
+    """The same without who else may be as good, which ``sure`` says."""
+    sure: str
 
 
 def rows(summary: Summary) -> tuple[Row, ...]:
     """Return the regimes; nothing without an answer."""
     regimes = () if summary.answer is None else summary.answer.regimes
-    return tuple(Row(NAMES[each.regime], each.arm or MISSING, _why(each.text)) for each in regimes)
+    return tuple(
+        Row(NAMES[each.regime], each.arm or MISSING, _why(each.text), _by(each), _sure(each)) for each in regimes
+    )
 
 
 def scope(summary: Summary) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -62,9 +68,12 @@ def terminal(summary: Summary, say: Say) -> Iterable[RenderableType]:
 def markdown(summary: Summary, say: Say, escaped: Callable[[str], str]) -> Iterable[str]:
     """Return the regimes as a table of Markdown and their scope as lists; nothing without an answer."""
     if summary.answer is not None:
-        headings = map(say, (phrase("regime"), phrase("serve"), phrase("by")))
-        lines = [f"| {' | '.join(headings)} |", "| --- | --- | --- |"]
-        lines += [f"| {say(row.name)} | **{escaped(row.arm)}** | {escaped(say(row.why))} |" for row in rows(summary)]
+        headings = map(say, (phrase("regime"), phrase("serve"), phrase("by"), phrase("how sure")))
+        lines = [f"| {' | '.join(headings)} |", "| --- | --- | --- | --- |"]
+        lines += [
+            f"| {say(row.name)} | **{escaped(row.arm)}** | {escaped(say(row.by))} | {escaped(say(row.sure))} |"
+            for row in rows(summary)
+        ]
         yield "\n".join(lines)
     for title, lines_of_scope in scope(summary):
         yield "\n".join([f"{say(title)}:", "", *(f"- {escaped(say(line))}" for line in lines_of_scope)])
@@ -86,6 +95,27 @@ def _held(answer: Answer) -> tuple[str, ...]:
         phrase("{name}: {words}", name=_HELD.get(name, name), words=words or phrase("not known"))
         for name, words in answer.holds_for.items()
     )
+
+
+def _by(regime: Regime) -> str:
+    """Return the regime's text without the arm and those level with it; times with their unit."""
+    if not isinstance(regime.text, Phrase):
+        return regime.text
+    shown = regime.text.without("title", "level", "level_words")
+    measure = (MEASURES | DRAWN).get(regime.metric or "")
+    if measure is None or "value" not in shown.fields:
+        return shown
+    value = phrase("{value} {unit}", value=shown.fields["value"], unit=measure.unit)
+    return Phrase.of(shown.template, {**shown.fields, "value": value})
+
+
+def _sure(regime: Regime) -> str:
+    """Return which arms may be as good."""
+    if regime.arm is None:
+        return MISSING
+    if regime.level_with:
+        return phrase("{arms} may be as good", arms=listed(regime.level_with))
+    return phrase("told apart from every other arm")
 
 
 def _why(text: str) -> str:

@@ -3,6 +3,7 @@
 import shlex
 import unicodedata
 from collections import Counter
+from datetime import UTC, datetime
 
 from whichbits.analyze.amounts import cells_of
 from whichbits.analyze.summary import CellSummary, Crossing, Crossover, Finding, Summary
@@ -175,6 +176,15 @@ def duration(seconds: float | None) -> str:
     if hours:
         return f"{hours}h{minutes:02d}m"
     return f"{minutes}m{rest:02d}s" if minutes else f"{rest}s"
+
+
+def moment(created: str) -> str:
+    """Return a recorded time to the minute, ``2026-11-29 14:04 UTC``; what is not one stays as it is."""
+    try:
+        at = datetime.fromisoformat(created)
+    except ValueError:
+        return created
+    return created if at.tzinfo is None else f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def plain(text: str) -> str:
