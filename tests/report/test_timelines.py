@@ -61,7 +61,7 @@ def test_a_sample_says_how_many_of_how_many_and_why_these() -> None:
         "the 37 slowest of the rest in all, the 37 of the rest with the longest gaps, 186 spaced evenly over what is "
         "left. Slow and failed ones are more frequent here than in the cell."
     )
-    assert shown_text(Sample(48, 0, 0, 0, 0, 48)) == "All 48 requests, in the order of their sends."
+    assert shown_text(Sample(48, 0, 0, 0, 0, 48)) == "all 48 requests, in the order of their sends."
 
 
 def test_the_facts_name_what_stands_out() -> None:

@@ -102,7 +102,7 @@ def _handovers(summary: Summary, low: str, high: str) -> str:
         return phrase("Where the lead changes is not known.")
     told = (phrase("{turn} by {metrics}", turn=turn, metrics=listed(names)) for turn, names in turns.items())
     return phrase(
-        "In {unit}, with 95 % intervals, the lead changes at {turns}.",
+        "The lead changes at {turns} (loads in {unit}, 95 % intervals in parentheses).",
         unit=LOAD_NAMES[summary.load_unit],
         turns=joined(", ", told),
     )

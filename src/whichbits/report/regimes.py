@@ -102,11 +102,17 @@ def _by(regime: Regime) -> str:
     if not isinstance(regime.text, Phrase):
         return regime.text
     shown = regime.text.without("title", "level", "level_words")
-    measure = (MEASURES | DRAWN).get(regime.metric or "")
-    if measure is None or "value" not in shown.fields:
+    unit = _unit(regime.metric or "")
+    if unit is None or "value" not in shown.fields:
         return shown
-    value = phrase("{value} {unit}", value=shown.fields["value"], unit=measure.unit)
+    value = phrase("{value} {unit}", value=shown.fields["value"], unit=unit)
     return Phrase.of(shown.template, {**shown.fields, "value": value})
+
+
+def _unit(metric: str) -> str | None:
+    """Return a metric's unit; percentiles that the tables do not show are times, too."""
+    measure = (MEASURES | DRAWN).get(metric)
+    return measure.unit if measure else "ms" if metric.partition(".")[0].endswith("_ms") else None
 
 
 def _sure(regime: Regime) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from whichbits.analyze.amounts import cells_of
 from whichbits.analyze.request_timelines import CellRequests, RequestTimes, Sample
 from whichbits.language.phrase import joined, phrase
 from whichbits.report.wording import load_text, number
@@ -72,7 +73,7 @@ def timeline(cells: Sequence[CellRequests], of: int) -> Timeline | None:
         return None
     names: dict[str, int] = {}
     panels = tuple(_panel(each, names) for each in cells)
-    left_out = phrase("{shown} of {of} cells can be chosen.", shown=len(cells), of=of) if len(cells) < of else ""
+    left_out = phrase("{cells} can be chosen.", cells=cells_of(len(cells), of)) if len(cells) < of else ""
     return Timeline(panels, tuple(names), _first(cells), left_out)
 
 
@@ -88,11 +89,18 @@ def _first(cells: Sequence[CellRequests]) -> int:
 
 
 def _panel(each: CellRequests, names: dict[str, int]) -> Panel:
+    cell = each.cell
     return Panel(
-        arm=each.cell.arm,
-        load=load_text(each.cell),
-        repeat=each.cell.repeat + 1,
-        shown=shown_text(each.sample),
+        arm=cell.arm,
+        load=load_text(cell),
+        repeat=cell.repeat + 1,
+        shown=phrase(
+            "{arm} at {load}, repeat {repeat}: {shown}",
+            arm=cell.arm,
+            load=load_text(cell),
+            repeat=cell.repeat + 1,
+            shown=shown_text(each.sample),
+        ),
         facts=facts_text(each),
         data="\n".join(_line(request, names) for request in each.requests),
     )
@@ -101,7 +109,7 @@ def _panel(each: CellRequests, names: dict[str, int]) -> Panel:
 def shown_text(sample: Sample) -> str:
     """Return how many requests are shown, and by which rule they were chosen."""
     if sample.whole:
-        return phrase("All {total:,} requests, in the order of their sends.", total=sample.total)
+        return phrase("all {total:,} requests, in the order of their sends.", total=sample.total)
     taken = (
         (sample.failed, phrase("{count} that failed", count=sample.failed)),
         (sample.slow_to_first, phrase("the {count} slowest to the first token", count=sample.slow_to_first)),
