@@ -1,12 +1,13 @@
 """What a reader sees first: the answer in one sentence, how far the run may be trusted, and what nobody knows."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from whichbits.analyze.amounts import cells_of
 from whichbits.analyze.load_curves import METRICS
-from whichbits.analyze.summary import Recommendation, Summary
+from whichbits.analyze.summary import Summary
 from whichbits.analyze.verdicts import Answer, Regime
 from whichbits.language.language import Say
 from whichbits.language.phrase import joined, listed, phrase
@@ -17,7 +18,7 @@ from whichbits.report.wording import LOAD_NAMES, failures, short_load
 
 _TOLD_BY_CHECKS = {"requests_failed", "client_limited", "unfinished"}
 _SHADOWS = {"machine_not_quiet", "cache_reset_unverified", "hit_rate_unexpected"}
-_LONGEST = 180
+_LONGEST = 220
 
 
 @dataclass(frozen=True)
@@ -81,10 +82,26 @@ def _throughout(arm: str, summary: Summary) -> Lead:
     regimes = () if summary.answer is None else summary.answer.regimes
     level = dict.fromkeys(other for regime in regimes for other in regime.level_with)
     unit = LOAD_NAMES[summary.load_unit]
-    said = phrase("Serve {arm} at every load measured, {loads} {unit}.", arm=arm, loads=loads_text(summary), unit=unit)
-    if not level:
-        return Lead(said, phrase("It is told apart from every other arm in each regime."))
-    return Lead(said, phrase("{level} may be as good: the numbers do not tell them apart.", level=listed(level)))
+    said = phrase(
+        "Serve {arm} at low load as at high load ({loads} {unit}).", arm=arm, loads=loads_text(summary), unit=unit
+    )
+    sure = (
+        phrase("{level} may be as good: the numbers do not tell them apart.", level=listed(level))
+        if level
+        else phrase("It is told apart from every other arm in each regime.")
+    )
+    return Lead(said, joined(" ", (*_exceptions(summary, {arm, *level}), sure)))
+
+
+def _exceptions(summary: Summary, arms: AbstractSet[str]) -> Iterator[str]:
+    """Name the metrics by which, from a load that is known, none of these arms leads."""
+    for entry in summary.recommendation:
+        for place, (arm, load, _) in enumerate(entry.ranges):
+            placed = place > 0 and place <= len(entry.uncertain) and entry.uncertain[place - 1] is not None
+            if arm not in arms and load is not None and placed:
+                turn = _turn(load, entry.uncertain[place - 1])
+                name = METRICS[entry.metric].name
+                yield phrase("By {metric}, {arm} leads from {turn} on.", metric=name, arm=arm, turn=turn)
 
 
 def _named_by_chance(regime: Regime, summary: Summary) -> bool:
@@ -97,7 +114,7 @@ def _handovers(summary: Summary, low: str, high: str) -> str:
     turns: dict[str, list[str]] = {}
     for entry in summary.recommendation:
         if [arm for arm, _, _ in entry.ranges] == [low, high] and entry.ranges[0][2] is not None:
-            turns.setdefault(_turn(entry, entry.ranges[0][2]), []).append(METRICS[entry.metric].name)
+            turns.setdefault(_turn(entry.ranges[0][2], *entry.uncertain[:1]), []).append(METRICS[entry.metric].name)
     if not turns:
         return phrase("Where the lead changes is not known.")
     told = (phrase("{turn} by {metrics}", turn=turn, metrics=listed(names)) for turn, names in turns.items())
@@ -108,8 +125,7 @@ def _handovers(summary: Summary, low: str, high: str) -> str:
     )
 
 
-def _turn(entry: Recommendation, load: float) -> str:
-    between = entry.uncertain[0] if entry.uncertain else None
+def _turn(load: float, between: tuple[float, float] | None = None) -> str:
     if between is None:
         return phrase("about {load}", load=short_load(load))
     low, high = map(short_load, between)

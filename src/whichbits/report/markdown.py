@@ -40,6 +40,8 @@ from whichbits.report.wording import (
 )
 
 _STEERING = re.compile(r"([\\`*_\[\]|#~])")
+_CODE = re.compile(r"(`[\w.:=/ -]+`)")
+"""What stands between backticks, if nothing in it could mean anything to Markdown or HTML."""
 _ROOFLINE = "figures/roofline.svg"
 
 
@@ -56,7 +58,7 @@ def markdown(
         pictures[_ROOFLINE] = standalone(roofline).encode()
     blocks = (
         *_answer(summary, manifest, say),
-        *regimes.markdown(summary, say, escaped),
+        *_by_metric(summary, say),
         *predictions.markdown(summary, say, escaped),
         *_pictures(summary, shown, say),
         *_cells(summary, say),
@@ -73,8 +75,12 @@ def markdown(
 
 def escaped(text: str) -> str:
     """Return text that GitHub's Markdown shows as it is, on one line, inside a table or not."""
-    one_line = " ".join(plain(text).split())
-    return _STEERING.sub(r"\\\1", html.escape(one_line, quote=False))
+    parts = _CODE.split(" ".join(plain(text).split()))
+    return "".join(part if place % 2 else _harmless(part) for place, part in enumerate(parts))
+
+
+def _harmless(text: str) -> str:
+    return _STEERING.sub(r"\\\1", html.escape(text, quote=False))
 
 
 def _answer(summary: Summary, manifest: Manifest, say: Say) -> Iterable[str]:
@@ -90,6 +96,11 @@ def _answer(summary: Summary, manifest: Manifest, say: Say) -> Iterable[str]:
         yield f"**{escaped(say(told.serve))}** {escaped(say(told.more))}"
     if not summary.recommendation:
         yield say(phrase("Not enough to recommend an arm."))
+    yield from regimes.markdown(summary, say, escaped)
+
+
+def _by_metric(summary: Summary, say: Say) -> Iterable[str]:
+    if not summary.recommendation:
         return
     unit = LOAD_NAMES[summary.load_unit]
     yield say(phrase("By {unit}, measured at {loads}.", unit=unit, loads=loads_text(summary)))

@@ -11,6 +11,7 @@ from whichbits.analyze.verdicts import Answer, Regime
 from whichbits.language.language import Say
 from whichbits.language.phrase import Phrase, joined, listed, phrase
 from whichbits.report.grid import grid
+from whichbits.report.lead import Unknown, checks, unknowns
 from whichbits.report.measures import DRAWN, MEASURES
 from whichbits.report.wording import MISSING, plain
 
@@ -75,8 +76,20 @@ def markdown(summary: Summary, say: Say, escaped: Callable[[str], str]) -> Itera
             for row in rows(summary)
         ]
         yield "\n".join(lines)
-    for title, lines_of_scope in scope(summary):
+        yield say(phrase("Can it be trusted?"))
+        yield "\n".join(
+            f"- {'✓' if check.good else '**!**'} {escaped(say(check.text))}" for check in checks(summary, say)
+        )
+        yield f"{say(phrase('Not known'))}:"
+        open_ = (joined(" ", (each.text, settled(each))) for each in unknowns(summary, say))
+        yield "\n".join(f"- {escaped(say(each))}" for each in open_)
+    for title, lines_of_scope in scope(summary)[:2]:
         yield "\n".join([f"{say(title)}:", "", *(f"- {escaped(say(line))}" for line in lines_of_scope)])
+
+
+def settled(unknown: Unknown) -> str:
+    """Return what would settle an open question."""
+    return phrase("Would settle it: {settled_by}", settled_by=unknown.settled_by)
 
 
 def _parts(answer: Answer | None) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
