@@ -77,9 +77,8 @@ def markdown(summary: Summary, say: Say, escaped: Callable[[str], str]) -> Itera
         ]
         yield "\n".join(lines)
         yield say(phrase("Can it be trusted?"))
-        yield "\n".join(
-            f"- {'✓' if check.good else '**!**'} {escaped(say(check.text))}" for check in checks(summary, say)
-        )
+        marked = (("✓" if each.good else "**!**", each.text) for each in checks(summary, say))
+        yield "\n".join(f"- {mark} {escaped(say(text))}" for mark, text in marked)
         yield f"{say(phrase('Not known'))}:"
         open_ = (joined(" ", (each.text, settled(each))) for each in unknowns(summary, say))
         yield "\n".join(f"- {escaped(say(each))}" for each in open_)
