@@ -12,7 +12,7 @@ import numpy as np
 from peers.orders import Result, Seen
 
 from whichbits.conduct.self_test.compare import lateness_ms
-from whichbits.serve.mock.truth import TrueRequest
+from whichbits.serve.mock.engine.truth import TrueRequest
 
 SHORT_MS = 1.0
 _MS = 1e3

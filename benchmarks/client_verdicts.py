@@ -28,7 +28,7 @@ from whichbits.drive.cell import CellCapture, drive_cell
 from whichbits.drive.crew.crew import Crew
 from whichbits.drive.target import Target
 from whichbits.record.schema import RequestRecord
-from whichbits.serve.mock.truth import TrueRequest
+from whichbits.serve.mock.engine.truth import TrueRequest
 from whichbits.study.model import Limits
 
 FLOOR_MS, SHARE = 1.0, 0.1

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tests.analyze.simulated_study import NOISES, SimulatedStudy, measure, random_study
-from whichbits.analyze.bands import bands
-from whichbits.analyze.decision import decide
-from whichbits.analyze.load_curves import MARGIN
+from whichbits.analyze.crossings.bands import bands
+from whichbits.analyze.crossings.decision import decide
+from whichbits.analyze.curves.load_curves import MARGIN
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ import numpy as np
 from whichbits.plan.day import hourly_rates
 from whichbits.predict.cell import fleet_of
 from whichbits.predict.constants import default_constants
-from whichbits.predict.deployment import Deployment
-from whichbits.predict.simulate import Fleet
-from whichbits.predict.stream import Arrival, Day, play_day
+from whichbits.predict.deployment.deployment import Deployment
+from whichbits.predict.simulation.simulate import Fleet
+from whichbits.predict.simulation.stream import Arrival, Day, play_day
 from whichbits.study.arm import Arm
 from whichbits.study.fleet import Day as Curve
 from whichbits.traffic.draws import Draws

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
+from whichbits.serve.mock.engine.truth import TrueRequest, read_truth
 from whichbits.serve.mock.fleet import mocks
 from whichbits.serve.mock.settings import MODEL, MockSettings
-from whichbits.serve.mock.truth import TrueRequest, read_truth
 
 _TIMEOUT_SECONDS = 120.0
 

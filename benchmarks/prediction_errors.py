@@ -19,7 +19,7 @@ from tests.predict.studies import SEED_A100, SEED_L4
 from whichbits.predict.calibrate import Observation, calibrate
 from whichbits.predict.cell import play_cell
 from whichbits.predict.constants import Constants, default_constants
-from whichbits.predict.deployment import Deployment
+from whichbits.predict.deployment.deployment import Deployment
 from whichbits.predict.quantities import quantities
 from whichbits.predict.run import deployments, question_of
 from whichbits.record.schema import Cell

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from whichbits.analyze.bands import bands
-from whichbits.analyze.decision import Decision, decide
-from whichbits.analyze.load_curves import MARGIN
+from whichbits.analyze.crossings.bands import bands
+from whichbits.analyze.crossings.decision import Decision, decide
+from whichbits.analyze.curves.load_curves import MARGIN
 from whichbits.conduct.searching.search import Met, Search, log_ratios, next_step
 
 LOWEST, HIGHEST, PRECISION = 1, 256, 0.1

@@ -13,14 +13,14 @@ import numpy as np
 
 from tests.predict.field_reports import A100, A100_KV_TOKENS, L4_KV_TOKENS, L4_KV_TOKENS_WITH_GRAPHS, L4_MEAN_BATCH
 from tests.predict.studies import SEED_A100, SEED_L4
-from whichbits.predict.capacity import room_of
 from whichbits.predict.cell import play_cell
 from whichbits.predict.constants import default_constants
-from whichbits.predict.deployment import Deployment
+from whichbits.predict.deployment.capacity import room_of
+from whichbits.predict.deployment.deployment import Deployment
 from whichbits.predict.quantities import quantities
 from whichbits.predict.run import deployments, question_of
-from whichbits.predict.simulate import Played
-from whichbits.predict.timelines import gaps_s
+from whichbits.predict.simulation.simulate import Played
+from whichbits.predict.simulation.timelines import gaps_s
 from whichbits.record.schema import Cell
 
 CONSTANTS = default_constants()

@@ -10,9 +10,9 @@ import time
 
 from whichbits.predict.cell import fleet_of
 from whichbits.predict.constants import default_constants
-from whichbits.predict.deployment import Deployment
-from whichbits.predict.simulate import play
-from whichbits.predict.workload import Workload
+from whichbits.predict.deployment.deployment import Deployment
+from whichbits.predict.simulation.simulate import play
+from whichbits.predict.simulation.workload import Workload
 from whichbits.study.arm import Arm
 from whichbits.traffic.draws import Draws
 from whichbits.traffic.lengths import log_normal_lengths

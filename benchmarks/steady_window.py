@@ -15,9 +15,9 @@ from statistics import median
 
 import numpy as np
 
-from whichbits.analyze.load_shape import CLOSED, LoadShape
-from whichbits.analyze.steady import steady
-from whichbits.analyze.throughput import steady_output_tokens_per_s, throughput
+from whichbits.analyze.latency.throughput import steady_output_tokens_per_s, throughput
+from whichbits.analyze.load.shape import CLOSED, LoadShape
+from whichbits.analyze.load.steady import steady
 from whichbits.record.timelines import Floats, Timelines
 
 STEP_S = 0.02

@@ -16,11 +16,11 @@ from tests.analyze.test_seed_l4 import KV_TOKENS as L4_KV_TOKENS
 from tests.checkpoint.configs import QWEN25_7B
 from tests.record.make_run import manifest
 from whichbits.analyze.arms import arm_summary
+from whichbits.analyze.cache.expected import Prompt, Replicas, expected_hit_rate
 from whichbits.analyze.conclude import Inputs, conclude
-from whichbits.analyze.expected_cache import Prompt, Replicas, expected_hit_rate
-from whichbits.analyze.latency import is_thin
+from whichbits.analyze.latency.throughput import mean_batch
+from whichbits.analyze.latency.times import is_thin
 from whichbits.analyze.summary import ArmSummary, CellSummary, Distribution, Summary
-from whichbits.analyze.throughput import mean_batch
 from whichbits.checkpoint.read import from_config
 from whichbits.record.schema import ArmRecord, Fact, Manifest, ReplicaRecord
 

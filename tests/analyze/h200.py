@@ -14,13 +14,13 @@ from tests.analyze.field_reports import bare
 from tests.checkpoint.configs import FP8_DYNAMIC, QWEN25_7B
 from tests.record.make_run import manifest, record
 from whichbits.analyze.arms import arm_summary
-from whichbits.analyze.cell_noise import Replicates, intervals, replicates
-from whichbits.analyze.cells import cell_summary
+from whichbits.analyze.cells.cell import cell_summary
+from whichbits.analyze.cells.noise import Replicates, intervals, replicates
 from whichbits.analyze.conclude import Inputs, conclude
-from whichbits.analyze.counted import CellCounts, counted
-from whichbits.analyze.engine_view import engine_view
-from whichbits.analyze.latency import is_thin
-from whichbits.analyze.latency_split import latency_split
+from whichbits.analyze.engine.counted import CellCounts, counted
+from whichbits.analyze.engine.view import engine_view
+from whichbits.analyze.latency.split import latency_split
+from whichbits.analyze.latency.times import is_thin
 from whichbits.analyze.summary import CellSummary, Distribution, Summary
 from whichbits.checkpoint.read import from_config
 from whichbits.record.columns import table_of

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tests.record.make_run import ended, record
-from whichbits.analyze.cells import cell_summary
+from whichbits.analyze.cells.cell import cell_summary
 from whichbits.analyze.summary import CellSummary, Distribution
 from whichbits.record.columns import table_of
 from whichbits.record.schema import Cell, RequestRecord

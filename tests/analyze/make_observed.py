@@ -6,8 +6,8 @@ from typing import Any
 
 from tests.analyze.make_cell import summary
 from tests.record.make_run import manifest
-from whichbits.analyze.capacity import Capacity, Demand, Pool, capacity
 from whichbits.analyze.findings import Check, Observed
+from whichbits.analyze.limits.capacity import Capacity, Demand, Pool, capacity
 from whichbits.analyze.summary import (
     ArmSummary,
     CellSummary,

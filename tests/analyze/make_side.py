@@ -8,9 +8,9 @@ from typing import Any
 
 from tests.record.importers.make_bench import bench_record
 from tests.record.importers.make_results import written
-from whichbits.analyze.comparison import PairComparison, Row, compare_pair
-from whichbits.analyze.sides import Side
-from whichbits.analyze.sources import read_source
+from whichbits.analyze.comparison.comparison import PairComparison, Row, compare_pair
+from whichbits.analyze.comparison.sides import Side
+from whichbits.analyze.comparison.sources import read_source
 from whichbits.analyze.summary import Metric
 
 

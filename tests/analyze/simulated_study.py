@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from whichbits.analyze.bands import LogRatios
-from whichbits.analyze.resample import draw, percentiles, widened
+from whichbits.analyze.crossings.bands import LogRatios
+from whichbits.analyze.statistics.resample import draw, percentiles, widened
 from whichbits.record.timelines import Floats
 
 ECHO = 0.8

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from tests.analyze.make_cell import summary
-from whichbits.analyze.crossover import crossover, crossovers
-from whichbits.analyze.recommend import recommend
+from whichbits.analyze.answer.recommend import recommend
+from whichbits.analyze.crossings.crossover import crossover, crossovers
+from whichbits.analyze.crossings.tails import tails_apart
 from whichbits.analyze.summary import CellSummary, Distribution, Metric
-from whichbits.analyze.tails import tails_apart
 
 LOADS = (1, 10, 100)
 UNKNOWN = Distribution(0, None, None, None, None)

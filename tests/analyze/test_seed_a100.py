@@ -13,9 +13,9 @@ import pytest
 from tests.analyze.make_cell import flight, timelines
 from tests.checkpoint.configs import QWEN3_14B
 from tests.record.make_run import record
-from whichbits.analyze.capacity import Capacity, Demand, Pool, capacity
-from whichbits.analyze.concurrency import bucketed_peak, peak_concurrency
-from whichbits.analyze.itl_modes import itl_modes
+from whichbits.analyze.latency.itl_modes import itl_modes
+from whichbits.analyze.limits.capacity import Capacity, Demand, Pool, capacity
+from whichbits.analyze.load.concurrency import bucketed_peak, peak_concurrency
 from whichbits.checkpoint.read import from_config
 from whichbits.record.schema import RequestRecord
 from whichbits.record.timelines import Floats

@@ -7,10 +7,10 @@ report's own figure differs from what its inputs give, the test says so and asse
 import pytest
 
 from tests.checkpoint.configs import FP8_DYNAMIC, GPTQ_INT4, QWEN25_7B
-from whichbits.analyze.capacity import Capacity, Demand, Pool, capacity, pool_change
-from whichbits.analyze.decode_work import DecodeWork
-from whichbits.analyze.roofline import Ceiling, Model, Roofline, Step, roofline
-from whichbits.analyze.throughput import mean_batch
+from whichbits.analyze.latency.throughput import mean_batch
+from whichbits.analyze.limits.capacity import Capacity, Demand, Pool, capacity, pool_change
+from whichbits.analyze.limits.decode_work import DecodeWork
+from whichbits.analyze.limits.roofline import Ceiling, Model, Roofline, Step, roofline
 from whichbits.checkpoint.read import from_config
 from whichbits.hardware.devices import find_device
 

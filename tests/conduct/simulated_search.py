@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tests.analyze.make_cell import summary
-from whichbits.analyze.cell_noise import Replicates
+from whichbits.analyze.cells.noise import Replicates
 from whichbits.analyze.summary import CellSummary, Distribution
 from whichbits.conduct.searching.choice import Choice, Situation, Wanted, choose
 from whichbits.conduct.searching.search import coarse_loads

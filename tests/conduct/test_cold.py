@@ -8,8 +8,8 @@ import pytest
 
 from whichbits.conduct.cold import make_cold
 from whichbits.serve.arm import RunningArm
-from whichbits.serve.control import ResetAnswer, read_reset_answer
-from whichbits.serve.replica import Replica
+from whichbits.serve.endpoint.control import ResetAnswer, read_reset_answer
+from whichbits.serve.endpoint.replica import Replica
 from whichbits.study.model import CachePolicy
 
 RESET = "/reset_prefix_cache"

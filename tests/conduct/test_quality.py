@@ -19,7 +19,7 @@ from whichbits.quality.store import read_asked
 from whichbits.record.schema import ArmRecord
 from whichbits.record.writer import RunWriter
 from whichbits.serve.arm import RunningArm
-from whichbits.serve.replica import Endpoint
+from whichbits.serve.endpoint.replica import Endpoint
 from whichbits.study.model import Study
 
 

@@ -15,7 +15,7 @@ from whichbits.conduct.token_counts import count_tokens, insist_on_tokenizer
 from whichbits.errors import BadInput
 from whichbits.record.schema import RequestRecord
 from whichbits.serve.arm import RunningArm
-from whichbits.serve.control import ControlClient
+from whichbits.serve.endpoint.control import ControlClient
 from whichbits.study.arm import Arm, ServersThatRun
 
 TOLD = record(0, n=4)

@@ -4,9 +4,9 @@ import re
 from typing import get_args
 
 from tests.docs.pages import page, section
-from whichbits.analyze.comparison import Verdict
+from whichbits.analyze.comparison.comparison import Verdict
 from whichbits.record.importers.tools import IMPORTERS
-from whichbits.report.comparison import GATE_VERDICTS, VERDICTS
+from whichbits.report.comparison.terminal import GATE_VERDICTS, VERDICTS
 from whichbits.report.exporters.exporter import EXPORTERS
 
 PAGE = page("compare.md")

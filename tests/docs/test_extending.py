@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.docs.pages import page, section
-from whichbits.analyze.sources import read_source
+from whichbits.analyze.comparison.sources import read_source
 from whichbits.record.importers import tools
 from whichbits.serve import engine as engines
 from whichbits.serve.engine import engine

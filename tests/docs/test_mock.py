@@ -4,9 +4,9 @@ from dataclasses import fields
 from typing import get_args
 
 from tests.docs.pages import keys, page, section
+from whichbits.serve.mock.engine.truth import TrueRequest
 from whichbits.serve.mock.faults import FaultKind
 from whichbits.serve.mock.settings import MockSettings
-from whichbits.serve.mock.truth import TrueRequest
 
 PAGE = page("mock.md")
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from tests.docs.pages import page
-from whichbits.analyze.capacity import Capacity
-from whichbits.analyze.cold_start import ColdStart
-from whichbits.analyze.itl_modes import ItlMode, ItlModes
-from whichbits.analyze.prefill_steps import PrefillSteps
-from whichbits.analyze.roofline import Accounting, Roofline, StepSplit
+from whichbits.analyze.engine.cold_start import ColdStart
+from whichbits.analyze.latency.itl_modes import ItlMode, ItlModes
+from whichbits.analyze.latency.prefill_steps import PrefillSteps
+from whichbits.analyze.limits.capacity import Capacity
+from whichbits.analyze.limits.roofline import Accounting, Roofline, StepSplit
 from whichbits.analyze.summary import LatencySplit, TtftByCache
 
 NAMED = set(re.findall(r"`(\w+)`", page("roofline.md")))

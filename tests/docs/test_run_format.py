@@ -11,6 +11,7 @@ import pytest
 
 from tests.docs.pages import keys, page, section
 from tests.record.make_run import make_run
+from whichbits.analyze.engine.telemetry import GpuTelemetry
 from whichbits.analyze.kernels.kernel_time import (
     FamilyTime,
     Gaps,
@@ -47,8 +48,7 @@ from whichbits.analyze.summary import (
     ReplicaSummary,
     Summary,
 )
-from whichbits.analyze.telemetry import GpuTelemetry
-from whichbits.analyze.verdicts import Answer, Regime, ScoredPrediction
+from whichbits.analyze.summary.verdicts import Answer, Regime, ScoredPrediction
 from whichbits.quality import store
 from whichbits.record import telemetry
 from whichbits.record.columns import SCHEMA

@@ -13,9 +13,9 @@ from whichbits.errors import BadInput
 from whichbits.record.schema import Fact
 from whichbits.serve import arm as serving
 from whichbits.serve import engine
-from whichbits.serve.control import ControlClient
+from whichbits.serve.endpoint.control import ControlClient
+from whichbits.serve.endpoint.profiler import ProfilerPaths
 from whichbits.serve.engine import Launch, Place, Prepared
-from whichbits.serve.profiler import ProfilerPaths
 from whichbits.study.arm import Arm
 
 

@@ -15,7 +15,7 @@ from tests.e2e.paced_engine import write_study
 from tests.e2e.tool import good_exit, run_of, states, tool
 from tests.serve.kubernetes.cluster import NAMESPACE, SERVICE, Cluster, FakePod, running_cluster
 from whichbits.record.scrapes import read_scrapes
-from whichbits.serve.process import ServerProcess, free_ports
+from whichbits.serve.process.server import ServerProcess, free_ports
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tests.drive.fake_server import Answer, FakeServer, Received, eventually, serving, stream
-from whichbits.analyze.cells import cell_summary
+from whichbits.analyze.cells.cell import cell_summary
 from whichbits.analyze.summary import CellSummary
 from whichbits.drive.cell import CellCapture, drive_cell
 from whichbits.record.columns import table_of

@@ -9,9 +9,9 @@ from tests.analyze.make_cell import timelines
 from tests.drive.fake_server import HEAD, Received, chunk, event, raw, stream
 from tests.faults.measured import MS, measure, planned, summarised
 from tests.record.make_run import failed, record
-from whichbits.analyze.concurrency import Window, bucketed_peak, peak_concurrency
-from whichbits.analyze.steady import steady_window
-from whichbits.analyze.throughput import steady_output_tokens_per_s
+from whichbits.analyze.latency.throughput import steady_output_tokens_per_s
+from whichbits.analyze.load.concurrency import Window, bucketed_peak, peak_concurrency
+from whichbits.analyze.load.steady import steady_window
 from whichbits.record.schema import RequestRecord
 from whichbits.study.model import Load
 

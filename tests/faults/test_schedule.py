@@ -12,14 +12,14 @@ from tests.drive.certificates import made_up_authority
 from tests.drive.fake_server import HEAD, LAST_CHUNK, FakeServer, Received, chunk, event, raw, serving, stream
 from tests.faults.measured import MS, measure, planned, when_all_are_there
 from tests.record.make_run import ended, manifest, record
-from whichbits.analyze.drift import drifts
+from whichbits.analyze.curves.drift import drifts
+from whichbits.analyze.curves.slo import slo_capacities
 from whichbits.analyze.findings import Observed
 from whichbits.analyze.findings.client import client_limits
-from whichbits.analyze.slo import slo_capacities
 from whichbits.conduct.warm import warm_up
 from whichbits.drive.crew.crew import Crew
 from whichbits.serve.arm import RunningArm
-from whichbits.serve.replica import Endpoint
+from whichbits.serve.endpoint.replica import Endpoint
 from whichbits.study.model import Load, Study
 from whichbits.study.read import quickstart
 

@@ -11,8 +11,8 @@ import pytest
 from tests.analyze.make_observed import arm, cell, observed
 from tests.drive.fake_server import DONE, HEAD, LAST_CHUNK, Answer, Received, chunk, event, raw, stream
 from tests.faults.measured import Measured, measure, planned, summarised
-from whichbits.analyze.cells import cell_summary
-from whichbits.analyze.expected_cache import ExpectedRate
+from whichbits.analyze.cache.expected import ExpectedRate
+from whichbits.analyze.cells.cell import cell_summary
 from whichbits.analyze.findings.cache import not_cold
 from whichbits.analyze.findings.work import unequal_work
 from whichbits.drive.request_body import body

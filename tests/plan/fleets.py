@@ -5,7 +5,7 @@ from dataclasses import replace
 from whichbits.plan.demand import Demand
 from whichbits.plan.option import Option
 from whichbits.plan.prospect import FACTORS, Point, Prospect
-from whichbits.predict.workload import Workload
+from whichbits.predict.simulation.workload import Workload
 
 
 def option(arm: str, price: float = 1.0, gpu: str = "L4", at_most: int | None = None, gpus: int = 1) -> Option:

@@ -6,7 +6,7 @@ import pytest
 from whichbits.plan.demand import Demand, at, demand_of
 from whichbits.plan.trial import Trials
 from whichbits.predict.constants import default_constants
-from whichbits.predict.deployment import Deployment
+from whichbits.predict.deployment.deployment import Deployment
 from whichbits.study.arm import Arm
 from whichbits.study.drawn_traffic import ChatTraffic
 from whichbits.study.fleet import Day, FleetPlan, OfferedGpu

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from whichbits.predict.cell import Question
-from whichbits.predict.workload import Workload
+from whichbits.predict.simulation.workload import Workload
 from whichbits.study.arm import Arm
 from whichbits.traffic.draws import Draws, Floats, normal_quantiles
 

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.predict.studies import SEED_A100, SEED_L4
-from whichbits.predict.capacity import room_of
 from whichbits.predict.cell import play_cell
 from whichbits.predict.constants import default_constants
-from whichbits.predict.deployment import Deployment
+from whichbits.predict.deployment.capacity import room_of
+from whichbits.predict.deployment.deployment import Deployment
+from whichbits.predict.deployment.step_time import pace_of
 from whichbits.predict.quantities import quantities
 from whichbits.predict.run import deployments, question_of
-from whichbits.predict.step_time import pace_of
 from whichbits.record.schema import Cell
 from whichbits.study.arm import Arm, WeightFormat
 

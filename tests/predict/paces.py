@@ -1,6 +1,6 @@
 """Step times for tests: simple, and unlike enough that a term left out would show."""
 
-from whichbits.predict.pace import Pace
+from whichbits.predict.simulation.pace import Pace
 
 
 def simple_pace(token_turn: float = 0.0, request_in: float = 0.003, loop_turns: float = 0.0) -> Pace:

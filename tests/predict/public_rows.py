@@ -7,8 +7,8 @@ from pathlib import Path
 
 from whichbits.predict.calibrate import Observation
 from whichbits.predict.cell import Question
-from whichbits.predict.deployment import Deployment
-from whichbits.predict.workload import Workload
+from whichbits.predict.deployment.deployment import Deployment
+from whichbits.predict.simulation.workload import Workload
 from whichbits.study.arm import Arm, WeightFormat
 from whichbits.traffic.draws import Draws
 from whichbits.traffic.lengths import log_normal_lengths

@@ -3,9 +3,9 @@
 from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 
-from whichbits.predict.pace import Pace
-from whichbits.predict.scheduler import Limits
-from whichbits.predict.workload import Workload
+from whichbits.predict.simulation.pace import Pace
+from whichbits.predict.simulation.scheduler import Limits
+from whichbits.predict.simulation.workload import Workload
 
 Hash = tuple[str, int, int]
 

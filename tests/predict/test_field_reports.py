@@ -9,11 +9,11 @@ from tests.predict.field_reports import A100, H200, H200_ARMS, L4, L4_KV_TOKENS,
 from tests.predict.studies import SEED_A100, SEED_L4
 from whichbits.predict.cell import play_cell
 from whichbits.predict.constants import default_constants
-from whichbits.predict.deployment import Deployment
+from whichbits.predict.deployment.deployment import Deployment
 from whichbits.predict.quantities import Quantities, quantities
 from whichbits.predict.run import deployments, question_of
-from whichbits.predict.simulate import Played
-from whichbits.predict.timelines import gaps_s
+from whichbits.predict.simulation.simulate import Played
+from whichbits.predict.simulation.timelines import gaps_s
 from whichbits.record.schema import Cell
 from whichbits.study.model import CellSize
 

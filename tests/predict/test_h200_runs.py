@@ -7,9 +7,9 @@ import pytest
 
 from tests.predict.h200_runs import h200_observations, h200_run, h200_study
 from whichbits.predict.calibrate import Observation
-from whichbits.predict.capacity import room_of
 from whichbits.predict.cell import play_cell
 from whichbits.predict.constants import default_constants
+from whichbits.predict.deployment.capacity import room_of
 from whichbits.predict.quantities import Quantities, quantities
 from whichbits.predict.run import deployments
 

@@ -12,11 +12,11 @@ import pytest
 
 from whichbits.errors import BadInput
 from whichbits.hardware.devices import Device, Figure, devices
-from whichbits.predict.capacity import room_of
 from whichbits.predict.constants import default_constants
-from whichbits.predict.deployment import Deployment
-from whichbits.predict.grounds import grounds
-from whichbits.predict.step_time import pace_of
+from whichbits.predict.deployment.capacity import room_of
+from whichbits.predict.deployment.deployment import Deployment
+from whichbits.predict.deployment.grounds import grounds
+from whichbits.predict.deployment.step_time import pace_of
 from whichbits.study.arm import Arm, WeightFormat
 
 CONSTANTS = default_constants()

@@ -7,7 +7,7 @@ from typing import Any
 
 from aiohttp import web
 
-from whichbits.serve.replica import Endpoint
+from whichbits.serve.endpoint.replica import Endpoint
 
 
 @dataclass

@@ -7,7 +7,7 @@ from whichbits.quality.ask import Matter, ask_arm
 from whichbits.quality.asked import Asked
 from whichbits.quality.client import Client, Refused
 from whichbits.quality.texts import Text
-from whichbits.serve.replica import Endpoint
+from whichbits.serve.endpoint.replica import Endpoint
 from whichbits.study.quality import Quality
 
 TEXTS = (Text("prose/one", "prose", "the quick brown fox"), Text("code/two", "code", "while True: pass"))

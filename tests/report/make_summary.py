@@ -4,13 +4,14 @@ import math
 from dataclasses import replace
 from itertools import combinations, pairwise
 
-from whichbits.analyze.capacity import Capacity
-from whichbits.analyze.cold_start import ColdStart
-from whichbits.analyze.itl_modes import ItlMode, ItlModes
+from whichbits.analyze.engine.cold_start import ColdStart
+from whichbits.analyze.engine.telemetry import GpuTelemetry
 from whichbits.analyze.kernels.kernel_time import Gaps, KernelTime, KindTime
 from whichbits.analyze.kernels.profile import Profile
-from whichbits.analyze.prefill_steps import PrefillSteps
-from whichbits.analyze.roofline import Accounting, Roofline, StepSplit
+from whichbits.analyze.latency.itl_modes import ItlMode, ItlModes
+from whichbits.analyze.latency.prefill_steps import PrefillSteps
+from whichbits.analyze.limits.capacity import Capacity
+from whichbits.analyze.limits.roofline import Accounting, Roofline, StepSplit
 from whichbits.analyze.summary import (
     ArmSummary,
     CellSummary,
@@ -29,9 +30,8 @@ from whichbits.analyze.summary import (
     SloCapacity,
     Summary,
 )
-from whichbits.analyze.telemetry import GpuTelemetry
 from whichbits.record.schema import ArmRecord, Cell, ClientHealth, Fact, Manifest, ReplicaRecord
-from whichbits.report.measures import MEASURES
+from whichbits.report.cells.measures import MEASURES
 
 LOADS = (1, 4, 16, 32)
 FORMATS = {"fp16": "fp16", "w8a8": "w8a8-int8", "w4a16": "w4a16", "w4a8": "w4a8-int8"}

@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from tests.record.make_run import TWO_ARMS, PowerLaw, SyntheticArm, make_run
-from whichbits.analyze.arm_pairs import pairs
-from whichbits.analyze.comparison import compare
-from whichbits.analyze.sources import read_source
+from whichbits.analyze.comparison.comparison import compare
+from whichbits.analyze.comparison.pairs import pairs
+from whichbits.analyze.comparison.sources import read_source
 from whichbits.errors import BadInput
 from whichbits.record.importers.tools import read_results
 from whichbits.record.run import Run

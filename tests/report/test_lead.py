@@ -7,7 +7,7 @@ import pytest
 from tests.report.make_summary import make_summary, repeated
 from tests.report.test_korean import WHOLE, concluded
 from whichbits.analyze.summary import Finding, Recommendation, Summary
-from whichbits.analyze.verdicts import Answer, Regime
+from whichbits.analyze.summary.verdicts import Answer, Regime
 from whichbits.report.lead import checks, lead, unknowns
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from rich.console import Console
 
 from tests.report.make_summary import make_manifest, make_summary
-from whichbits.analyze.sending import ArrivalRates
+from whichbits.analyze.load.sending import ArrivalRates
 from whichbits.analyze.summary import Summary
 from whichbits.language.language import ENGLISH
 from whichbits.record.schema import ClientHealth, Manifest

@@ -7,7 +7,7 @@ import pytest
 
 from tests.report.make_summary import explained, make_manifest, make_summary, renamed, repeated
 from whichbits.analyze.summary import Finding, Summary
-from whichbits.report.measures import MEASURES
+from whichbits.report.cells.measures import MEASURES
 from whichbits.report.terminal import text
 from whichbits.report.wording import MISSING, number
 

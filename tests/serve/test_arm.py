@@ -11,7 +11,7 @@ from whichbits.errors import ArmMismatch, ServerNotReady
 from whichbits.record.schema import Fact
 from whichbits.serve import engine
 from whichbits.serve.arm import serve_arm
-from whichbits.serve.control import ControlClient
+from whichbits.serve.endpoint.control import ControlClient
 from whichbits.serve.engine import Launch, Place, Prepared
 from whichbits.serve.secrets import without_secrets
 from whichbits.study.arm import Arm

@@ -12,7 +12,7 @@ from tests.serve.fake_engine_server import Redirect, answering
 from whichbits.errors import ArmMismatch, BadInput, ServerNotReady
 from whichbits.serve import attached
 from whichbits.serve.arm import RunningArm, serve_arm
-from whichbits.serve.replica import Endpoint
+from whichbits.serve.endpoint.replica import Endpoint
 from whichbits.study.arm import Arm
 from whichbits.study.model import Limits
 

@@ -3,7 +3,7 @@
 import psutil
 
 from tests.e2e.tool import Tool, eventually
-from whichbits.serve import leash
+from whichbits.serve.process import leash
 
 
 def descendants(running: Tool) -> list[int]:

@@ -13,11 +13,11 @@ from tests.e2e.tool import AS_INSTALLED, run_of, states, tool
 from tests.vllm.studies import ENVIRONMENT, arm, write_study
 from whichbits.drive.cell import CellCapture, drive_cell
 from whichbits.drive.target import Target
-from whichbits.serve.control import ControlClient
+from whichbits.serve.endpoint.control import ControlClient
+from whichbits.serve.endpoint.ready import wait_until_ready
 from whichbits.serve.engine import Place
 from whichbits.serve.metrics import read_counters
-from whichbits.serve.process import ServerProcess, free_ports
-from whichbits.serve.ready import wait_until_ready
+from whichbits.serve.process.server import ServerProcess, free_ports
 from whichbits.serve.vllm.engine import VllmEngine
 from whichbits.study.arm import Arm
 from whichbits.study.model import Limits, Load

@@ -10,7 +10,7 @@ import pytest
 from tests.e2e.tool import AS_INSTALLED, run_of, states, tool
 from tests.vllm.family import descendants, still_alive
 from tests.vllm.studies import PREFIX_TOKENS, arm, write_study
-from whichbits.analyze.counted import counted
+from whichbits.analyze.engine.counted import counted
 from whichbits.record.run import Run
 from whichbits.study.model import Load, Study
 from whichbits.traffic.plan import plan_cell

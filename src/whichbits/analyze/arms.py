@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from whichbits.analyze.cold_start import cold_start
+from whichbits.analyze.engine.cold_start import cold_start
 from whichbits.analyze.summary import ArmSummary, WarmUp
 from whichbits.record.schema import ArmRecord, Manifest
 

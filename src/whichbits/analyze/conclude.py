@@ -6,22 +6,22 @@ Nothing here looks at requests, so that another tool's table of results is concl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from whichbits.analyze.answer import Compared, answer
-from whichbits.analyze.books import Difference
-from whichbits.analyze.cost import at_their_cost
-from whichbits.analyze.crossover import crossovers, crossovers_by_capacity
+from whichbits.analyze.answer.predictions import Measured, scored_predictions
+from whichbits.analyze.answer.recommend import recommendations
+from whichbits.analyze.answer.regimes import Compared, answer
+from whichbits.analyze.answer.tradeoff import Candidates, with_trade_offs
+from whichbits.analyze.cells.limits import arm_capacity, cell_roofline
+from whichbits.analyze.crossings.crossover import crossovers, crossovers_by_capacity
+from whichbits.analyze.crossings.pairing import Resampled
+from whichbits.analyze.crossings.predicted import predicted_crossovers
+from whichbits.analyze.curves.cost import at_their_cost
+from whichbits.analyze.curves.load_curves import load_unit
+from whichbits.analyze.curves.slo import slo_capacities
+from whichbits.analyze.engine.books import Difference
 from whichbits.analyze.findings import Observed, findings
 from whichbits.analyze.kernels.profile import Profile
-from whichbits.analyze.limits import arm_capacity, cell_roofline
-from whichbits.analyze.load_curves import load_unit
-from whichbits.analyze.pairing import Resampled
-from whichbits.analyze.predicted_crossover import predicted_crossovers
-from whichbits.analyze.predictions import Measured, scored_predictions
 from whichbits.analyze.quality.measures import Quality
-from whichbits.analyze.recommend import recommendations
-from whichbits.analyze.slo import slo_capacities
 from whichbits.analyze.summary import ArmSummary, CellSummary, SloCapacity, Summary
-from whichbits.analyze.tradeoff import Candidates, with_trade_offs
 from whichbits.record.schema import Manifest
 
 SUMMARY_VERSION = 1

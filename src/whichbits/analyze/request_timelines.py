@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from whichbits.analyze.latency import NS_PER_MS, e2e_ms, ttft_ms
+from whichbits.analyze.latency.times import NS_PER_MS, e2e_ms, ttft_ms
 from whichbits.record.run import Run
 from whichbits.record.schema import Cell
 from whichbits.record.timelines import Floats, Ints, Timelines

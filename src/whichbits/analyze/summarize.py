@@ -8,19 +8,19 @@ import msgspec
 from pydantic import ValidationError
 
 from whichbits.analyze.arms import arm_summary
-from whichbits.analyze.books import Difference, differences, pages
-from whichbits.analyze.cell_noise import intervals, replicates
-from whichbits.analyze.cells import cell_summary
+from whichbits.analyze.cache.planned import PlannedCache
+from whichbits.analyze.cells.cell import cell_summary
+from whichbits.analyze.cells.noise import intervals, replicates
 from whichbits.analyze.conclude import Inputs, conclude
-from whichbits.analyze.cost import priced, prices
-from whichbits.analyze.counted import CellCounts, counted
+from whichbits.analyze.crossings.pairing import Resampled
+from whichbits.analyze.curves.cost import priced, prices
+from whichbits.analyze.engine.books import Difference, differences, pages
+from whichbits.analyze.engine.counted import CellCounts, counted
+from whichbits.analyze.engine.telemetry import gpu_telemetry
 from whichbits.analyze.kernels.profile import Profile, read_profiles
-from whichbits.analyze.load_shape import load_shape
-from whichbits.analyze.pairing import Resampled
-from whichbits.analyze.planned_cache import PlannedCache
+from whichbits.analyze.load.shape import load_shape
 from whichbits.analyze.quality.judge import read_quality
 from whichbits.analyze.summary import CellSummary, Summary
-from whichbits.analyze.telemetry import gpu_telemetry
 from whichbits.errors import BadInput
 from whichbits.record.run import Run
 from whichbits.record.schema import Cell

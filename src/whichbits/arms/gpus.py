@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from whichbits.arms.recipe import Recipe
 from whichbits.checkpoint.facts import Checkpoint
 from whichbits.errors import BadInput
-from whichbits.predict.engine_version import EngineVersion
-from whichbits.predict.kernels import Kernel, kernel_of
+from whichbits.predict.deployment.engine_version import EngineVersion
+from whichbits.predict.deployment.kernels import Kernel, kernel_of
 from whichbits.study.arm import Arm
 
 _CLASSES: tuple[tuple[str, tuple[int, int]], ...] = (

@@ -8,14 +8,14 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.table import Table
 
-from whichbits.analyze.load_curves import value_of, why_unusable
+from whichbits.analyze.curves.load_curves import value_of, why_unusable
 from whichbits.analyze.summarize import summarize
 from whichbits.analyze.summary import CellSummary, Metric, Summary
 from whichbits.errors import BadInput
 from whichbits.predict.calibrate import Calibration, Observation, calibrate
 from whichbits.predict.calibration_file import write_calibration
 from whichbits.predict.constants import default_constants
-from whichbits.predict.deployment import Deployment
+from whichbits.predict.deployment.deployment import Deployment
 from whichbits.predict.run import question_of
 from whichbits.record.run import Run
 from whichbits.record.schema import Manifest

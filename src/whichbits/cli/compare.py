@@ -10,14 +10,14 @@ import msgspec
 from cyclopts import Parameter
 from rich.console import Console
 
-from whichbits.analyze.arm_pairs import pairs
-from whichbits.analyze.comparison import Comparison, compare
-from whichbits.analyze.gates import GateOutcome, judge, read_gate, undecidable
-from whichbits.analyze.load_curves import MARGIN
-from whichbits.analyze.sources import Source, read_source
+from whichbits.analyze.comparison.comparison import Comparison, compare
+from whichbits.analyze.comparison.gates import GateOutcome, judge, read_gate, undecidable
+from whichbits.analyze.comparison.pairs import pairs
+from whichbits.analyze.comparison.sources import Source, read_source
+from whichbits.analyze.curves.load_curves import MARGIN
 from whichbits.errors import BadInput, SloMissed
-from whichbits.report.comparison import print_comparison
-from whichbits.report.comparison_markdown import comparison_markdown
+from whichbits.report.comparison.markdown import comparison_markdown
+from whichbits.report.comparison.terminal import print_comparison
 
 _STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 

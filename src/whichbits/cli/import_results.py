@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from whichbits.analyze.sources import by_arm, named_path, result_cells
+from whichbits.analyze.comparison.sources import by_arm, named_path, result_cells
 from whichbits.errors import BadInput
 from whichbits.language.language import Code
 from whichbits.record.importers.imported_cell import ImportedCell

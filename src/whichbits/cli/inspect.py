@@ -143,7 +143,7 @@ def _problem(problem: Problem) -> dict[str, str | None]:
 def _show(found: Inspected, inspection: Inspection) -> None:
     from rich.console import Console
 
-    from whichbits.report.inspection import print_inspection
+    from whichbits.report.inspection.inspection import print_inspection
 
     print_inspection(str(found.file), found.text, inspection, Console())
 

@@ -13,8 +13,8 @@ STDIN = Path("-")
 
 _RECOGNISERS = (
     "whichbits.record.importers.inspect:recognise",
-    "whichbits.serve.scrape_file:recognise",
-    "whichbits.serve.metric_names:recognise",
+    "whichbits.serve.watch.scrape_file:recognise",
+    "whichbits.serve.metrics.facts:recognise",
     "whichbits.drive.answer.inspect_stream:recognise",
     "whichbits.traffic.inspect_dataset:recognise",
     "whichbits.serve.logs.read:recognise",
@@ -22,7 +22,7 @@ _RECOGNISERS = (
 """In this order: the strictest shapes first, logs last, since a log may hold anything."""
 
 _FILE_RECOGNISERS = (
-    "whichbits.serve.during_file:recognise_file",
+    "whichbits.serve.watch.during_file:recognise_file",
     "whichbits.analyze.kernels.inspect:recognise_file",
 )
 """These come first and read the file themselves, which may be packed, or larger than memory."""

@@ -11,8 +11,8 @@ from whichbits.errors import SloMissed
 from whichbits.plan.answer import DRAWS, plan_study
 from whichbits.predict.calibration_file import read_calibration
 from whichbits.predict.constants import default_constants
-from whichbits.report.plan_json import plan_json
-from whichbits.report.plan_table import print_plan
+from whichbits.report.plan.fleet_json import plan_json
+from whichbits.report.plan.fleet_table import print_plan
 from whichbits.study.read import read_study
 
 

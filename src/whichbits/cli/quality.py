@@ -22,7 +22,7 @@ from whichbits.drive.crew.engage import engaged, refuse_missing_crew
 from whichbits.errors import BadInput, WhichbitsError
 from whichbits.record.run import Run
 from whichbits.record.writer import RunWriter
-from whichbits.report.live import listener
+from whichbits.report.progress.live import listener
 from whichbits.serve.engine import engine
 from whichbits.study.model import Study
 from whichbits.study.read import read_study

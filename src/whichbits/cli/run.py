@@ -35,8 +35,8 @@ from whichbits.record.run import Run
 from whichbits.record.schema import SCHEMA_VERSION, Manifest, SearchRecord
 from whichbits.record.writer import RunWriter
 from whichbits.report.error import print_error
-from whichbits.report.live import listener
-from whichbits.report.plan import show_plan
+from whichbits.report.plan.dry_run import show_plan
+from whichbits.report.progress.live import listener
 from whichbits.report.rebuild import Show, rebuild_reports
 from whichbits.report.terminal import print_summary
 from whichbits.serve.engine import engine

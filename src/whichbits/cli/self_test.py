@@ -14,7 +14,7 @@ from whichbits.conduct.self_test.ladder import MOST_STREAMS, SECONDS, Ladder, cl
 from whichbits.conduct.self_test.result import as_object, verdicts_right
 from whichbits.drive.crew.crew import Crew
 from whichbits.errors import BadInput, ClientLimited
-from whichbits.report.self_test import print_heading, print_result, print_rung
+from whichbits.report.progress.self_test import print_heading, print_result, print_rung
 
 _CORES_PER_MOCK = 2
 _MOST_MOCKS = 8

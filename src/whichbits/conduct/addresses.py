@@ -2,7 +2,7 @@
 
 from whichbits.drive.target import Target
 from whichbits.serve.arm import RunningArm
-from whichbits.serve.replica import Endpoint
+from whichbits.serve.endpoint.replica import Endpoint
 from whichbits.study.request import RequestForm
 
 

@@ -22,8 +22,8 @@ from whichbits.errors import WhichbitsError, in_one_line
 from whichbits.record.parts import part_path
 from whichbits.record.schema import Cell, RequestRecord, TokenCountSource
 from whichbits.serve.arm import RunningArm
-from whichbits.serve.meter import Meter, metered_devices
-from whichbits.serve.watch import Watch, WatchReport, WatchTarget
+from whichbits.serve.watch.meter import Meter, metered_devices
+from whichbits.serve.watch.watch import Watch, WatchReport, WatchTarget
 from whichbits.study.model import Load
 from whichbits.traffic.plan import PlannedRequest, plan_cell
 

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from whichbits.serve.arm import RunningArm
-from whichbits.serve.replica import Replica
+from whichbits.serve.endpoint.replica import Replica
 from whichbits.study.model import CachePolicy
 
 _LOGGED = "uccessfully reset prefix cache"

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from whichbits.conduct.token_counts import insist_on_tokenizer
 from whichbits.errors import ArmMismatch, WhichbitsError
 from whichbits.serve.attached import api_key, insist_on_logs
+from whichbits.serve.endpoint.way import insist_on_authorities
 from whichbits.serve.engine import engine
-from whichbits.serve.way import insist_on_authorities
 from whichbits.study.arm import Arm, ServersThatRun
 
 

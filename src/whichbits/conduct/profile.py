@@ -18,7 +18,7 @@ from whichbits.errors import ServerNotReady, in_one_line
 from whichbits.record.profiles import keep_traces, profile_path, written_folder, written_traces
 from whichbits.record.schema import Cell
 from whichbits.serve.arm import RunningArm
-from whichbits.serve.profiler import ProfilerPaths, profiling
+from whichbits.serve.endpoint.profiler import ProfilerPaths, profiling
 from whichbits.study.model import CellSize, Load
 from whichbits.traffic.plan import PlannedRequest, plan_cell
 

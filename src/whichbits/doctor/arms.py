@@ -11,9 +11,9 @@ from whichbits.conduct.preflight import preflight
 from whichbits.doctor.diagnosis import Diagnosis, Patient, good, unknown
 from whichbits.errors import BadInput, WhichbitsError
 from whichbits.hardware.gpu_states import gpu_states
-from whichbits.predict.capacity import room_of
 from whichbits.predict.constants import default_constants
-from whichbits.predict.deployment import Deployment
+from whichbits.predict.deployment.capacity import room_of
+from whichbits.predict.deployment.deployment import Deployment
 from whichbits.serve.vllm.checkpoint import checkpoint_folder
 from whichbits.study.arm import Arm
 from whichbits.study.model import Study

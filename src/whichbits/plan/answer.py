@@ -11,7 +11,7 @@ from whichbits.plan.option import Refused, options_of
 from whichbits.plan.prospect import FACTORS, Goal, Prospect, prospects
 from whichbits.plan.trial import bounds_of
 from whichbits.predict.constants import Constants
-from whichbits.predict.grounds import grounds
+from whichbits.predict.deployment.grounds import grounds
 from whichbits.study.fleet import FleetPlan
 from whichbits.study.model import Study
 

@@ -8,7 +8,7 @@ import numpy as np
 from whichbits.errors import BadInput
 from whichbits.plan.day import hourly_rates
 from whichbits.predict.playable import refuse_unplayable
-from whichbits.predict.workload import Workload
+from whichbits.predict.simulation.workload import Workload
 from whichbits.study.arrivals import ConstantArrivals, GammaArrivals, PoissonArrivals
 from whichbits.study.fleet import FleetPlan
 from whichbits.study.model import CellSize, Load, Study

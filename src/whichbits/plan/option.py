@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from whichbits.errors import BadInput
 from whichbits.hardware.devices import find_device
-from whichbits.predict.capacity import room_of
 from whichbits.predict.constants import Constants
-from whichbits.predict.deployment import Deployment
+from whichbits.predict.deployment.capacity import room_of
+from whichbits.predict.deployment.deployment import Deployment
 from whichbits.study.fleet import FleetPlan
 from whichbits.study.model import Study
 

@@ -12,7 +12,7 @@ from whichbits.errors import BadInput
 from whichbits.plan.option import Option, Placed, Refused
 from whichbits.plan.trial import Trial, Trials
 from whichbits.predict.constants import Constants
-from whichbits.predict.workload import Workload
+from whichbits.predict.simulation.workload import Workload
 from whichbits.study.model import Slo
 
 FACTORS = (0.5, 0.75, 1.0, 1.5, 2.0)

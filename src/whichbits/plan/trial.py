@@ -10,9 +10,9 @@ import numpy as np
 from whichbits.plan.demand import at
 from whichbits.predict.cell import Question, play_cell
 from whichbits.predict.constants import Constants
-from whichbits.predict.deployment import Deployment
-from whichbits.predict.step_time import pace_of
-from whichbits.predict.workload import Workload
+from whichbits.predict.deployment.deployment import Deployment
+from whichbits.predict.deployment.step_time import pace_of
+from whichbits.predict.simulation.workload import Workload
 from whichbits.record.timelines import Floats
 from whichbits.study.model import Slo
 

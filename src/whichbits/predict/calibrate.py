@@ -13,8 +13,8 @@ import numpy as np
 from whichbits.errors import BadInput
 from whichbits.predict.cell import Question, play_cell
 from whichbits.predict.constants import Constants
-from whichbits.predict.deployment import Deployment
-from whichbits.predict.grounds import used
+from whichbits.predict.deployment.deployment import Deployment
+from whichbits.predict.deployment.grounds import used
 from whichbits.predict.quantities import quantities
 from whichbits.record.timelines import Floats
 

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from whichbits.errors import BadInput
-from whichbits.predict.capacity import room_of
 from whichbits.predict.constants import Constants
-from whichbits.predict.deployment import Deployment
+from whichbits.predict.deployment.capacity import room_of
+from whichbits.predict.deployment.deployment import Deployment
+from whichbits.predict.deployment.step_time import pace_of
 from whichbits.predict.quantities import quantities
-from whichbits.predict.scheduler import Limits
-from whichbits.predict.simulate import Fleet, Played, Server, new_pools, play
-from whichbits.predict.step_time import pace_of
-from whichbits.predict.workload import Workload
+from whichbits.predict.simulation.scheduler import Limits
+from whichbits.predict.simulation.simulate import Fleet, Played, Server, new_pools, play
+from whichbits.predict.simulation.workload import Workload
 from whichbits.study.model import CachePolicy
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from whichbits.predict.simulate import Played
-from whichbits.predict.timelines import gaps_s
+from whichbits.predict.simulation.simulate import Played
+from whichbits.predict.simulation.timelines import gaps_s
 from whichbits.record.timelines import Floats
 
 Quantities = Mapping[str, float]

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from whichbits.errors import BadInput
-from whichbits.predict.capacity import Room, room_of
 from whichbits.predict.cell import Question, drawn, fleet_of, play_cell
 from whichbits.predict.constants import Constants, default_constants
-from whichbits.predict.deployment import Deployment
-from whichbits.predict.grounds import grounds
+from whichbits.predict.deployment.capacity import Room, room_of
+from whichbits.predict.deployment.deployment import Deployment
+from whichbits.predict.deployment.grounds import grounds
 from whichbits.predict.playable import refuse_unplayable
-from whichbits.predict.timelines import records_of
-from whichbits.predict.workload import Workload
+from whichbits.predict.simulation.timelines import records_of
+from whichbits.predict.simulation.workload import Workload
 from whichbits.record.schema import ArmRecord, Cell, Fact, ReplicaRecord
 from whichbits.record.writer import RunWriter
 from whichbits.study.drawn_traffic import SessionsTraffic

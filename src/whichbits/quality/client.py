@@ -6,7 +6,7 @@ from http import HTTPStatus
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from whichbits.serve.replica import Endpoint
+from whichbits.serve.endpoint.replica import Endpoint
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from whichbits.errors import BadInput
 from whichbits.quality.store import FOLDER
-from whichbits.serve.replica import Endpoint
+from whichbits.serve.endpoint.replica import Endpoint
 
 TASKS = "tasks"
 

@@ -6,14 +6,14 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from whichbits.analyze.amounts import cells_of
-from whichbits.analyze.load_curves import METRICS
+from whichbits.analyze.curves.load_curves import METRICS
 from whichbits.analyze.summary import Summary
-from whichbits.analyze.verdicts import Answer, Regime
+from whichbits.analyze.summary.verdicts import Answer, Regime
 from whichbits.language.language import Say
 from whichbits.language.phrase import joined, listed, phrase
-from whichbits.report.important import DOUBTS, in_short
-from whichbits.report.pooled import pooled
-from whichbits.report.validity import loads_text
+from whichbits.report.answer.important import DOUBTS, in_short
+from whichbits.report.answer.validity import loads_text
+from whichbits.report.cells.pooled import pooled
 from whichbits.report.wording import LOAD_NAMES, failures, short_load
 
 _TOLD_BY_CHECKS = {"requests_failed", "client_limited", "unfinished"}

@@ -7,7 +7,7 @@ from rich.text import Text
 from whichbits.analyze.summary import CellSummary, Summary
 from whichbits.language.language import Language
 from whichbits.record.schema import Cell, Manifest
-from whichbits.report.important import in_short, most_important
+from whichbits.report.answer.important import in_short, most_important
 from whichbits.report.wording import VERDICTS, failures, load_text, number, plain
 
 _MOST_FINDINGS = 5

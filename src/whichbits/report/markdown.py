@@ -9,21 +9,21 @@ from whichbits.analyze.summary import Finding, Summary
 from whichbits.language.language import ENGLISH, Language, Say
 from whichbits.language.phrase import joined, phrase
 from whichbits.record.schema import Manifest
-from whichbits.report import cost, predictions, regimes
-from whichbits.report.cost import cost_headings, cost_rows
-from whichbits.report.figures import Figure, description, figures, thin_text
+from whichbits.report.answer import cost, predictions, regimes
+from whichbits.report.answer.cost import cost_headings, cost_rows
+from whichbits.report.answer.validity import answer_text, doubts, loads_text
+from whichbits.report.cells.measures import BETTER, MEASURES, headlines, name_of
+from whichbits.report.cells.pooled import repeats
+from whichbits.report.cells.table import Row, groups, has_thin
 from whichbits.report.lead import lead
-from whichbits.report.measures import BETTER, MEASURES, headlines, name_of
+from whichbits.report.plots.figures import Figure, description, figures, thin_text
 from whichbits.report.plots.over_load import over_load
+from whichbits.report.plots.series import changes
 from whichbits.report.plots.svg import standalone
 from whichbits.report.plots.under_roof import under_roof
-from whichbits.report.pooled import repeats
 from whichbits.report.provenance import client_rows, commands, flat, study_yaml
-from whichbits.report.series import changes
 from whichbits.report.sheets import Sheet, at_a_glance, causes, comparisons, courses, quality
 from whichbits.report.sheets.quality import sentences
-from whichbits.report.table import Row, groups, has_thin
-from whichbits.report.validity import answer_text, doubts, loads_text
 from whichbits.report.wording import (
     FINDING_KINDS,
     LOAD_NAMES,

@@ -14,18 +14,18 @@ from whichbits.analyze.summary import Crossover, Summary
 from whichbits.language.language import ENGLISH, Language, Say
 from whichbits.language.phrase import joined, phrase
 from whichbits.record.schema import Manifest
-from whichbits.report import cost, predictions, regimes
-from whichbits.report.cell_table import cap_text, cell_table, legend
-from whichbits.report.cost import cost_headings, cost_rows
+from whichbits.report.answer import cost, predictions, regimes
+from whichbits.report.answer.cost import cost_headings, cost_rows
+from whichbits.report.answer.important import in_short, most_important
+from whichbits.report.answer.validity import answer_text, doubts, loads_text
+from whichbits.report.cells.measures import headlines, name_of
+from whichbits.report.cells.terminal_table import cap_text, cell_table, legend
 from whichbits.report.grid import grid
-from whichbits.report.important import in_short, most_important
-from whichbits.report.measures import headlines, name_of
 from whichbits.report.sheets import Sheet
 from whichbits.report.sheets.cache import hit_rates
 from whichbits.report.sheets.quality import distances, sentences
 from whichbits.report.sheets.replicas import replicas
 from whichbits.report.sheets.slo import service_level, slo_words
-from whichbits.report.validity import answer_text, doubts, loads_text
 from whichbits.report.wording import (
     LOAD_NAMES,
     MISSING,

@@ -9,11 +9,11 @@ from pathlib import Path
 from whichbits.record.schema import ArmRecord, Fact, ReplicaRecord
 from whichbits.serve.attached import AttachedFleet
 from whichbits.serve.claim import insist_on_the_claim
+from whichbits.serve.endpoint.profiler import PROFILERS, ProfilerPaths
+from whichbits.serve.endpoint.replica import Fleet
 from whichbits.serve.engine import engine
 from whichbits.serve.launched import LaunchedFleet
 from whichbits.serve.order import Order
-from whichbits.serve.profiler import PROFILERS, ProfilerPaths
-from whichbits.serve.replica import Fleet
 from whichbits.study.arm import Arm
 from whichbits.study.model import Limits
 

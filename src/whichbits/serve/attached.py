@@ -6,11 +6,11 @@ from pathlib import Path
 
 from whichbits.errors import BadInput, ServerNotReady
 from whichbits.record.schema import ReplicaRecord
-from whichbits.serve.control import ControlClient
+from whichbits.serve.endpoint.control import ControlClient
+from whichbits.serve.endpoint.ready import hangs, why_unhealthy
+from whichbits.serve.endpoint.replica import Endpoint, Replica
+from whichbits.serve.endpoint.way import way_facts, way_to
 from whichbits.serve.order import Order
-from whichbits.serve.ready import hangs, why_unhealthy
-from whichbits.serve.replica import Endpoint, Replica
-from whichbits.serve.way import way_facts, way_to
 from whichbits.study.arm import ServersThatRun
 
 _PATIENCE_SECONDS = 10.0

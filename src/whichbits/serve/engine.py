@@ -9,7 +9,7 @@ from typing import Protocol
 
 from whichbits.errors import BadInput
 from whichbits.record.schema import Fact
-from whichbits.serve.control import ControlClient
+from whichbits.serve.endpoint.control import ControlClient
 from whichbits.study.arm import Arm
 
 ENGINES: Mapping[str, str] = {

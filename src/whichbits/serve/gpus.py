@@ -3,7 +3,7 @@
 from collections import Counter
 
 from whichbits.serve.engine import Place
-from whichbits.serve.process import free_ports
+from whichbits.serve.process.server import free_ports
 from whichbits.study.arm import Arm
 from whichbits.study.gpus import shares
 

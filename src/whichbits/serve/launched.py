@@ -7,13 +7,13 @@ from urllib.parse import quote
 from whichbits.errors import ServerNotReady
 from whichbits.record.profiles import written_folder
 from whichbits.record.schema import ReplicaRecord
-from whichbits.serve.control import ControlClient
+from whichbits.serve.endpoint.control import ControlClient
+from whichbits.serve.endpoint.ready import cause_of_death, wait_until_ready
+from whichbits.serve.endpoint.replica import Endpoint, Replica
 from whichbits.serve.engine import Launch, Place
 from whichbits.serve.gpus import places
 from whichbits.serve.order import Order
-from whichbits.serve.process import ServerProcess
-from whichbits.serve.ready import cause_of_death, wait_until_ready
-from whichbits.serve.replica import Endpoint, Replica
+from whichbits.serve.process.server import ServerProcess
 from whichbits.serve.secrets import command_without_secrets, without_secrets
 
 _HOST = "127.0.0.1"

@@ -7,7 +7,7 @@ from typing import Any
 
 from whichbits.errors import BadInput
 from whichbits.record.schema import Fact
-from whichbits.serve.control import ControlClient
+from whichbits.serve.endpoint.control import ControlClient
 from whichbits.serve.engine import Launch, Place, Prepared
 from whichbits.serve.logs.read import recognise
 from whichbits.serve.vllm.checkpoint import checkpoint_facts, checkpoint_folder

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from whichbits.errors import BadInput, ServerNotReady
 from whichbits.hardware.nvidia_smi import used_memory_mib
 from whichbits.serve.arm import RunningArm
-from whichbits.serve.control import ControlClient
+from whichbits.serve.endpoint.control import ControlClient
 from whichbits.serve.engine import engine
 from whichbits.study.arm import Arm
 

@@ -7,7 +7,7 @@ from typing import Any, get_args, get_type_hints
 
 import pyarrow as pa
 
-from whichbits.analyze.load_curves import METRICS
+from whichbits.analyze.curves.load_curves import METRICS
 from whichbits.analyze.summary import ArmSummary, CellSummary, Distribution
 
 _TYPES: dict[Any, pa.DataType] = {int: pa.int64(), float: pa.float64(), str: pa.string(), bool: pa.bool_()}

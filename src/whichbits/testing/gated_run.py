@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from whichbits.analyze.arm_pairs import pairs
-from whichbits.analyze.comparison import Comparison, compare
-from whichbits.analyze.gates import GateOutcome, judge, read_gate
-from whichbits.analyze.load_curves import MARGIN
-from whichbits.analyze.sources import read_source
+from whichbits.analyze.comparison.comparison import Comparison, compare
+from whichbits.analyze.comparison.gates import GateOutcome, judge, read_gate
+from whichbits.analyze.comparison.pairs import pairs
+from whichbits.analyze.comparison.sources import read_source
+from whichbits.analyze.curves.load_curves import MARGIN
 from whichbits.study.model import load_name
 from whichbits.tables.loaded_run import LoadedRun, load_run
 

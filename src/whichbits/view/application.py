@@ -9,10 +9,10 @@ from urllib.parse import quote
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from whichbits.analyze.arm_pairs import pairs
-from whichbits.analyze.comparison import compare
-from whichbits.analyze.load_curves import MARGIN
-from whichbits.analyze.sources import read_source
+from whichbits.analyze.comparison.comparison import compare
+from whichbits.analyze.comparison.pairs import pairs
+from whichbits.analyze.comparison.sources import read_source
+from whichbits.analyze.curves.load_curves import MARGIN
 from whichbits.errors import WhichbitsError
 from whichbits.record.run import Run
 from whichbits.report.policy import POLICY

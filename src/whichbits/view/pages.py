@@ -9,11 +9,11 @@ from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from whichbits.analyze.comparison import Comparison, Row
+from whichbits.analyze.comparison.comparison import Comparison, Row
 from whichbits.errors import WhichbitsError
 from whichbits.record.run import Run
 from whichbits.record.schema import Cell
-from whichbits.report.comparison import (
+from whichbits.report.comparison.terminal import (
     VERDICTS,
     change_text,
     interval_text,

@@ -3,7 +3,7 @@
 from tests.analyze.make_observed import arm, cell, found, level, observed, split
 from whichbits.analyze.findings.front_end import bursts, load_not_reached, outside_engine
 from whichbits.analyze.findings.phases import median_far_from_mean, two_kinds_of_steps
-from whichbits.analyze.prefill_steps import PrefillSteps
+from whichbits.analyze.latency.prefill_steps import PrefillSteps
 from whichbits.analyze.summary import Distribution, EngineLevel
 
 

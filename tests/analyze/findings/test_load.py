@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from tests.analyze.make_observed import arm, cell, found, level, observed, room, split
 from whichbits.analyze.findings.load import batch_cap, kv_starved, larger_cache_unused, rate_not_reached, saturated
-from whichbits.analyze.sending import ArrivalRates
-from whichbits.analyze.steady import SteadyState
+from whichbits.analyze.load.sending import ArrivalRates
+from whichbits.analyze.load.steady import SteadyState
 from whichbits.analyze.summary import ArmSummary, CellSummary
 
 

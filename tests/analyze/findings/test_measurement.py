@@ -14,8 +14,8 @@ from whichbits.analyze.findings.measurement import (
     throughput_drifts,
     warm_up_gave_up,
 )
-from whichbits.analyze.sending import Drain
-from whichbits.analyze.steady import SteadyState
+from whichbits.analyze.load.sending import Drain
+from whichbits.analyze.load.steady import SteadyState
 from whichbits.analyze.summary import CellSummary, Distribution, WarmUp
 
 

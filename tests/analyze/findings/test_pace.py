@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from tests.analyze.make_observed import arm, cell, found, observed
 from whichbits.analyze.findings.pace import computed_prompts, loaded_not_read
-from whichbits.analyze.roofline import Accounting, Roofline
+from whichbits.analyze.limits.roofline import Accounting, Roofline
 from whichbits.analyze.summary import CellSummary
 
 

@@ -13,8 +13,8 @@ from whichbits.analyze.findings.phases import (
     ttft_of_hits,
     two_kinds_of_steps,
 )
-from whichbits.analyze.itl_modes import ItlMode, ItlModes
-from whichbits.analyze.prefill_steps import PrefillSteps
+from whichbits.analyze.latency.itl_modes import ItlMode, ItlModes
+from whichbits.analyze.latency.prefill_steps import PrefillSteps
 from whichbits.analyze.summary import CellSummary, Distribution, TtftByCache
 
 TWO = ItlModes(1000, (ItlMode(0.52, 21.0, 0.03), ItlMode(0.48, 304.0, 0.2)), 80.0, 0.93)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from tests.analyze.make_observed import arm as summary_of
 from tests.analyze.make_observed import found, observed
 from tests.analyze.quality.made import arm, distance, free, quality
+from whichbits.analyze.answer.tradeoff import Candidates, with_trade_offs
 from whichbits.analyze.findings import Observed
 from whichbits.analyze.findings.quality import (
     answers_broken,
@@ -15,7 +16,6 @@ from whichbits.analyze.findings.quality import (
     reference_quantised,
 )
 from whichbits.analyze.quality.measures import ArmQuality, Quality
-from whichbits.analyze.tradeoff import Candidates, with_trade_offs
 
 CHECKS = (answers_broken, answers_differ, answers_same, answers_drift, reference_quantised, quality_not_told)
 

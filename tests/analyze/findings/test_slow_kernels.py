@@ -6,7 +6,7 @@ import pytest
 
 from tests.analyze.make_observed import arm, cell, found, observed
 from whichbits.analyze.findings.slow_kernels import legacy_kernel, slow_path_in_log, weight_only_fallback
-from whichbits.analyze.roofline import Ceiling, Model, Step, roofline
+from whichbits.analyze.limits.roofline import Ceiling, Model, Step, roofline
 from whichbits.hardware.devices import find_device
 
 

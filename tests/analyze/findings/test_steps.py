@@ -6,7 +6,7 @@ import pytest
 
 from tests.analyze.make_observed import arm, cell, found, observed
 from whichbits.analyze.findings.steps import gain_by_bytes, left_over, little_to_save, tensor_parallel
-from whichbits.analyze.roofline import Roofline, StepSplit
+from whichbits.analyze.limits.roofline import Roofline, StepSplit
 from whichbits.analyze.summary import ArmSummary, CellSummary
 
 FP16, W4A16 = arm("fp16", "fp16"), arm("w4a16", "w4a16")

@@ -6,10 +6,10 @@ import pytest
 
 from tests.analyze.make_cell import CELL, timelines
 from tests.record.make_run import ended, failed, manifest, record
-from whichbits.analyze.cells import cell_summary
+from whichbits.analyze.cells.cell import cell_summary
 from whichbits.analyze.findings.observed import Observed
 from whichbits.analyze.findings.work import counted_otherwise, untold_tokens
-from whichbits.analyze.throughput import throughput
+from whichbits.analyze.latency.throughput import throughput
 from whichbits.record.columns import table_of
 from whichbits.record.schema import RequestRecord, TokenCountSource
 

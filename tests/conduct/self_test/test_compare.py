@@ -4,7 +4,7 @@ import pytest
 
 from whichbits.conduct.self_test.compare import errors, lateness_ms
 from whichbits.record.schema import RequestRecord
-from whichbits.serve.mock.truth import TrueRequest
+from whichbits.serve.mock.engine.truth import TrueRequest
 
 MS = 1_000_000
 

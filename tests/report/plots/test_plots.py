@@ -7,7 +7,7 @@ import pytest
 
 from tests.report.make_summary import explained, make_summary, renamed
 from whichbits.analyze.summary import Summary
-from whichbits.report.figures import FIGURES, figures
+from whichbits.report.plots.figures import FIGURES, figures
 from whichbits.report.plots.over_load import over_load
 from whichbits.report.plots.svg import standalone
 from whichbits.report.plots.under_roof import roofs, spots, under_roof

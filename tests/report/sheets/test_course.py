@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from tests.report.make_summary import make_manifest, make_summary
-from whichbits.analyze.sending import ArrivalRates, Drain
-from whichbits.analyze.steady import SteadyState, Unsteady
+from whichbits.analyze.load.sending import ArrivalRates, Drain
+from whichbits.analyze.load.steady import SteadyState, Unsteady
 from whichbits.analyze.summary import CellSummary, Distribution, Summary, WarmUp
 from whichbits.report.html import html
 from whichbits.report.markdown import markdown

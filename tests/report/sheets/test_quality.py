@@ -6,9 +6,9 @@ import pytest
 
 from tests.analyze.quality.made import WORST, arm, distance, free, quality
 from tests.report.make_summary import make_manifest, make_summary
+from whichbits.analyze.answer.tradeoff import Candidates, with_trade_offs
 from whichbits.analyze.quality.measures import TaskQuality, Valued
 from whichbits.analyze.summary import Summary
-from whichbits.analyze.tradeoff import Candidates, with_trade_offs
 from whichbits.report.html import html
 from whichbits.report.markdown import markdown
 from whichbits.report.terminal import text

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.report.make_summary import explained, make_manifest, make_summary, repeated
-from whichbits.analyze.itl_modes import ItlMode, ItlModes
+from whichbits.analyze.latency.itl_modes import ItlMode, ItlModes
 from whichbits.analyze.summary import Crossing, SloCapacity, Summary
 from whichbits.report.sheets import CAUSES, COMPARISONS, Sheet
 from whichbits.report.sheets.cache import hit_rates

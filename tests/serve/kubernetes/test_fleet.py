@@ -13,7 +13,7 @@ from aiohttp import web
 from tests.serve.kubernetes.cluster import NAMESPACE, SERVICE, Cluster, FakePod, serving, write_kubeconfig
 from whichbits.errors import ArmMismatch, BadInput, ServerNotReady, WhichbitsError
 from whichbits.record.schema import Fact
-from whichbits.serve.control import ControlClient
+from whichbits.serve.endpoint.control import ControlClient
 from whichbits.serve.engine import Launch, Place, Prepared
 from whichbits.serve.kubernetes.fleet import KubernetesFleet
 from whichbits.serve.order import Order

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from whichbits.serve.mock.desk import Desk
-from whichbits.serve.mock.server import MockServer, listen
+from whichbits.serve.mock.engine.desk import Desk
+from whichbits.serve.mock.engine.truth import TrueRequest, read_truth
+from whichbits.serve.mock.http.server import MockServer, listen
 from whichbits.serve.mock.settings import MockSettings
-from whichbits.serve.mock.truth import TrueRequest, read_truth
 
 PATIENCE_SECONDS = 10
 

@@ -9,7 +9,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from whichbits.record.schema import Fact
-from whichbits.serve.control import ControlClient
+from whichbits.serve.endpoint.control import ControlClient
 from whichbits.serve.vllm.facts import cache_facts, log_facts, server_facts
 
 NEW = (

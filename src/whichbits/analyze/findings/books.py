@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from whichbits.analyze.amounts import cells_of
-from whichbits.analyze.books import Difference
-from whichbits.analyze.explanations import Total
+from whichbits.analyze.engine.books import Difference
+from whichbits.analyze.engine.explanations import Total
 from whichbits.analyze.findings.observed import Observed, evidence, place
 from whichbits.analyze.summary import CellSummary, Finding
 from whichbits.language.phrase import joined, phrase

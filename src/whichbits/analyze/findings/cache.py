@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from whichbits.analyze.amounts import cells_of
-from whichbits.analyze.cache import SLACK, beyond
+from whichbits.analyze.cache.hits import SLACK, beyond
 from whichbits.analyze.findings.observed import Observed, evidence, place
 from whichbits.analyze.summary import CellSummary, Finding
 from whichbits.language.phrase import phrase

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from itertools import combinations
 
+from whichbits.analyze.curves.load_curves import MARGIN, why_unusable
 from whichbits.analyze.findings.observed import Observed, evidence, load_of, number
-from whichbits.analyze.load_curves import MARGIN, why_unusable
 from whichbits.analyze.summary import CellSummary, Distribution, Finding
 from whichbits.language.phrase import phrase
 

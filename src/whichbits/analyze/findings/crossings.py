@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from whichbits.analyze.alignment import alignments_apart
-from whichbits.analyze.bands import SPREAD
-from whichbits.analyze.cost import cheapest_at_slo
+from whichbits.analyze.crossings.alignment import alignments_apart
+from whichbits.analyze.crossings.bands import SPREAD
+from whichbits.analyze.crossings.tails import pair_and_leads, tails_apart, tails_not_compared
+from whichbits.analyze.curves.cost import cheapest_at_slo
+from whichbits.analyze.curves.load_curves import HEADLINES, METRICS, load_words, range_words
+from whichbits.analyze.curves.slo import slo_loads
 from whichbits.analyze.findings.observed import Observed
-from whichbits.analyze.load_curves import HEADLINES, METRICS, load_words, range_words
-from whichbits.analyze.slo import slo_loads
 from whichbits.analyze.summary import Crossing, Crossover, Finding
-from whichbits.analyze.tails import pair_and_leads, tails_apart, tails_not_compared
 from whichbits.language.phrase import joined, phrase
 
 

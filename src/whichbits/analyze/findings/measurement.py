@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from whichbits.analyze.curves.load_curves import load_unit
 from whichbits.analyze.findings.observed import Observed, each, number, places
-from whichbits.analyze.load_curves import load_unit
 from whichbits.analyze.summary import CellSummary, Finding, WarmUp
 from whichbits.language.phrase import joined, listed, phrase
 

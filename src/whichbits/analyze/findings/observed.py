@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from whichbits.analyze.books import Difference
+from whichbits.analyze.engine.books import Difference
 from whichbits.analyze.kernels.profile import Profile
 from whichbits.analyze.quality.measures import Quality
 from whichbits.analyze.summary import ArmSummary, CellSummary, Crossover, Finding, SloCapacity

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from whichbits.analyze.capacity import Capacity
 from whichbits.analyze.findings.observed import Observed
+from whichbits.analyze.limits.capacity import Capacity
 from whichbits.analyze.summary import CellSummary, Finding
 from whichbits.language.phrase import joined, listed, phrase
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from whichbits.analyze import amounts
-from whichbits.analyze.drift import drifts
+from whichbits.analyze.curves.drift import drifts
 from whichbits.analyze.findings.observed import Observed
 from whichbits.analyze.summary import Finding
 from whichbits.language.phrase import phrase

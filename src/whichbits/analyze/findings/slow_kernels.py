@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from whichbits.analyze.findings.observed import Observed
-from whichbits.analyze.roofline import NARROW_TYPES
+from whichbits.analyze.limits.roofline import NARROW_TYPES
 from whichbits.analyze.summary import ArmSummary, Finding
 from whichbits.language.phrase import joined, listed, phrase
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from whichbits.analyze.findings.observed import Observed, bits, each, load_of, number, of_arm, places
 from whichbits.analyze.findings.phases import prefill_words
-from whichbits.analyze.roofline import StepSplit
+from whichbits.analyze.limits.roofline import StepSplit
 from whichbits.analyze.summary import ArmSummary, CellSummary, Finding
 from whichbits.language.phrase import listed, phrase
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from whichbits.analyze.engine.telemetry import GpuTelemetry
 from whichbits.analyze.findings.observed import Observed, evidence, load_of
 from whichbits.analyze.summary import CellSummary, Finding
-from whichbits.analyze.telemetry import GpuTelemetry
 from whichbits.language.phrase import joined, listed, phrase
 
 THROTTLED_SHARE = 0.05

@@ -12,11 +12,11 @@ from itertools import combinations
 
 import numpy as np
 
-from whichbits.analyze.bands import Bands, bands
-from whichbits.analyze.load_curves import METRICS, AxisUnit, why_unusable
-from whichbits.analyze.pairing import Compared, Resampled, same_load
-from whichbits.analyze.saturation import over_saturated_from
-from whichbits.analyze.slo import slo_bracket
+from whichbits.analyze.crossings.bands import Bands, bands
+from whichbits.analyze.crossings.pairing import Compared, Resampled, same_load
+from whichbits.analyze.crossings.saturation import over_saturated_from
+from whichbits.analyze.curves.load_curves import METRICS, AxisUnit, why_unusable
+from whichbits.analyze.curves.slo import slo_bracket
 from whichbits.analyze.summary import CellSummary, Metric
 from whichbits.conduct.searching.search import Economy, May, Reason, Step, after_sweep
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field, replace
 
-from whichbits.analyze.cell_noise import Replicates, intervals, replicates
-from whichbits.analyze.cells import cell_summary
-from whichbits.analyze.cost import priced, prices
+from whichbits.analyze.cells.cell import cell_summary
+from whichbits.analyze.cells.noise import Replicates, intervals, replicates
+from whichbits.analyze.curves.cost import priced, prices
 from whichbits.analyze.summary import CellSummary
 from whichbits.record.schema import Cell
 from whichbits.record.shards import read_cell

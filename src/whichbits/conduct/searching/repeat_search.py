@@ -6,9 +6,9 @@ from itertools import combinations
 
 import numpy as np
 
-from whichbits.analyze.bands import Bands
-from whichbits.analyze.decision import decide
-from whichbits.analyze.load_curves import MARGIN
+from whichbits.analyze.crossings.bands import Bands
+from whichbits.analyze.crossings.decision import decide
+from whichbits.analyze.curves.load_curves import MARGIN
 from whichbits.conduct.order import Visit, cells_of_repeat
 from whichbits.conduct.searching.choice import ANSWERED, BUDGET_SPENT, Situation
 from whichbits.conduct.searching.search import LEAST

@@ -10,9 +10,9 @@ from typing import Literal
 
 import numpy as np
 
-from whichbits.analyze.bands import Bands, LogRatios, bands
-from whichbits.analyze.decision import ALPHA, Zero, decide, zero
-from whichbits.analyze.load_curves import MARGIN
+from whichbits.analyze.crossings.bands import Bands, LogRatios, bands
+from whichbits.analyze.crossings.decision import ALPHA, Zero, decide, zero
+from whichbits.analyze.curves.load_curves import MARGIN
 
 COARSE_STEP = 6.0
 """Loads of the first sweep lie at most this factor apart: few enough to be cheap, close enough to see one turn."""

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from whichbits.analyze.load_curves import load_unit
+from whichbits.analyze.curves.load_curves import load_unit
 from whichbits.conduct.events import Decision
 from whichbits.conduct.order import Visit, sweep_of
 from whichbits.conduct.searching.choice import Situation, Wanted

@@ -5,10 +5,10 @@ from itertools import combinations
 
 import numpy as np
 
-from whichbits.analyze.bands import Bands
-from whichbits.analyze.decision import decide
-from whichbits.analyze.load_curves import MARGIN, load_words
-from whichbits.analyze.slo import slo_bracket
+from whichbits.analyze.crossings.bands import Bands
+from whichbits.analyze.crossings.decision import decide
+from whichbits.analyze.curves.load_curves import MARGIN, load_words
+from whichbits.analyze.curves.slo import slo_bracket
 from whichbits.conduct.searching.choice import Situation, question
 
 Range = tuple[float, float]

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from whichbits.conduct.self_test.rung import Errors
 from whichbits.record.schema import RequestRecord
-from whichbits.serve.mock.truth import TrueRequest
+from whichbits.serve.mock.engine.truth import TrueRequest
 
 Times = npt.NDArray[np.float64]
 _NS = 1e6

@@ -13,10 +13,10 @@ from whichbits.conduct.self_test.rung import Rung
 from whichbits.drive.cell import CellCapture, drive_cell
 from whichbits.drive.crew.crew import Crew
 from whichbits.drive.target import Target
-from whichbits.serve.control import ControlClient
+from whichbits.serve.endpoint.control import ControlClient
+from whichbits.serve.mock.engine.truth import TrueRequest, TruthPage
 from whichbits.serve.mock.fleet import mocks
 from whichbits.serve.mock.settings import MODEL, Cadence, MockSettings
-from whichbits.serve.mock.truth import TrueRequest, TruthPage
 from whichbits.study.model import Limits, Load
 from whichbits.traffic.plan import PlannedRequest
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from whichbits.analyze.latency import distribution, e2e_from_send_ms, itl_ms, tpot_ms, ttft_from_send_ms
+from whichbits.analyze.latency.times import distribution, e2e_from_send_ms, itl_ms, tpot_ms, ttft_from_send_ms
 from whichbits.analyze.summary import CellSummary
 from whichbits.record.timelines import Timelines
 from whichbits.report.exporters.exporter import Exported

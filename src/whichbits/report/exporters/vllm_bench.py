@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from whichbits.analyze.latency import e2e_from_send_ms, itl_ms, tpot_ms, ttft_from_send_ms
+from whichbits.analyze.latency.times import e2e_from_send_ms, itl_ms, tpot_ms, ttft_from_send_ms
 from whichbits.record.timelines import Floats, Timelines
 from whichbits.report.exporters.exporter import Exported
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from whichbits.report.palette import Sign
 from whichbits.report.plots.scale import Scale, apart
+from whichbits.report.plots.series import spread
 from whichbits.report.plots.svg import element, label, mark, path, words
-from whichbits.report.series import spread
 
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 460.0, 46.0, 104.0, 34.0, 40.0
 _LABEL_GAP = 15.0

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from whichbits.analyze.summary import Summary
 from whichbits.language.language import Say
 from whichbits.language.phrase import phrase
-from whichbits.report.figures import Figure
 from whichbits.report.palette import signs
+from whichbits.report.plots.figures import Figure
 from whichbits.report.plots.frame import BOTTOM, LEFT, RIGHT, TOP, WIDTH, load_axis, names, value_axis
 from whichbits.report.plots.scale import Scale, across, apart, around
+from whichbits.report.plots.series import Change, Point, changes, points, typical
 from whichbits.report.plots.svg import drawing, element, label, mark, path
-from whichbits.report.series import Change, Point, changes, points, typical
 from whichbits.report.wording import LOAD_NAMES, number, short_load
 
 _WIDE_RANGE = 20

@@ -3,7 +3,7 @@
 from whichbits.analyze.summary import CellSummary, Summary
 from whichbits.language.phrase import phrase
 from whichbits.record.schema import Manifest
-from whichbits.report.pooled import Pooled, by_arm
+from whichbits.report.cells.pooled import Pooled, by_arm
 from whichbits.report.sheets.sheet import Sheet
 from whichbits.report.wording import MISSING, share_text
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from whichbits.analyze.capacity import Capacity
+from whichbits.analyze.limits.capacity import Capacity
 from whichbits.analyze.summary import Summary
 from whichbits.language.phrase import phrase
 from whichbits.record.schema import Manifest

@@ -3,11 +3,11 @@
 from collections import Counter
 from typing import Any
 
-from whichbits.analyze.steady import SteadyState
+from whichbits.analyze.load.steady import SteadyState
 from whichbits.analyze.summary import CellSummary, Summary, WarmUp
 from whichbits.language.phrase import phrase
 from whichbits.record.schema import Manifest
-from whichbits.report.pooled import Pooled, Reading, by_arm
+from whichbits.report.cells.pooled import Pooled, Reading, by_arm
 from whichbits.report.sheets.sheet import Sheet
 from whichbits.report.wording import MISSING, number, share_text
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
+from whichbits.analyze.engine.telemetry import GpuTelemetry
 from whichbits.analyze.summary import CellSummary, Summary
-from whichbits.analyze.telemetry import GpuTelemetry
 from whichbits.language.phrase import phrase
 from whichbits.record.schema import Manifest
-from whichbits.report.pooled import Pooled, Reading, by_arm
+from whichbits.report.cells.pooled import Pooled, Reading, by_arm
 from whichbits.report.sheets.sheet import Sheet
 from whichbits.report.wording import MISSING, number, share_text
 

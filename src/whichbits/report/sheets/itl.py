@@ -1,10 +1,10 @@
 """Whether gaps between tokens come in two kinds, and what a neighbour's prefill adds to a step."""
 
-from whichbits.analyze.itl_modes import ItlMode
+from whichbits.analyze.latency.itl_modes import ItlMode
 from whichbits.analyze.summary import CellSummary, Summary
 from whichbits.language.phrase import phrase
 from whichbits.record.schema import Manifest
-from whichbits.report.pooled import by_arm
+from whichbits.report.cells.pooled import by_arm
 from whichbits.report.sheets.sheet import Sheet
 from whichbits.report.wording import MISSING, number, share_text
 

@@ -3,7 +3,7 @@
 from whichbits.analyze.summary import CellSummary, EngineTimes, Summary
 from whichbits.language.phrase import phrase
 from whichbits.record.schema import Manifest
-from whichbits.report.pooled import Pooled, Reading, by_arm
+from whichbits.report.cells.pooled import Pooled, Reading, by_arm
 from whichbits.report.sheets.sheet import Sheet, bars
 from whichbits.report.wording import number
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from whichbits.analyze.summary import ReplicaSummary, Summary
 from whichbits.language.phrase import phrase
 from whichbits.record.schema import Manifest
-from whichbits.report.pooled import Pooled, by_arm
+from whichbits.report.cells.pooled import Pooled, by_arm
 from whichbits.report.sheets.cache import expected_text
 from whichbits.report.sheets.sheet import Sheet
 from whichbits.report.wording import MISSING, number, share_text

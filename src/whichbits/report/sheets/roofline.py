@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator
 
-from whichbits.analyze.roofline import Accounting, Roofline, StepSplit
+from whichbits.analyze.limits.roofline import Accounting, Roofline, StepSplit
 from whichbits.analyze.summary import CellSummary, Summary
 from whichbits.language.phrase import joined, phrase
 from whichbits.record.schema import Manifest
-from whichbits.report.pooled import Pooled, Reading, by_arm
+from whichbits.report.cells.pooled import Pooled, Reading, by_arm
 from whichbits.report.sheets.sheet import Sheet, bars
 from whichbits.report.wording import MISSING, number, share_text
 

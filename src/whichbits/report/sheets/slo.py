@@ -5,7 +5,7 @@ from typing import Any
 from whichbits.analyze.summary import CellSummary, SloCapacity, Summary
 from whichbits.language.phrase import joined, phrase
 from whichbits.record.schema import Manifest
-from whichbits.report.pooled import Pooled, pooled
+from whichbits.report.cells.pooled import Pooled, pooled
 from whichbits.report.sheets.sheet import Sheet
 from whichbits.report.wording import LOAD_NAMES, MISSING, share_text, short_load
 

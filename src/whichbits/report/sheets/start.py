@@ -1,6 +1,6 @@
 """How long each arm takes from its start until it serves, by stage."""
 
-from whichbits.analyze.cold_start import ColdStart
+from whichbits.analyze.engine.cold_start import ColdStart
 from whichbits.analyze.summary import Summary
 from whichbits.language.phrase import phrase
 from whichbits.record.schema import Manifest

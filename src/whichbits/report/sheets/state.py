@@ -5,7 +5,7 @@ from collections.abc import Callable
 from whichbits.analyze.summary import CellSummary, EngineLevel, Summary
 from whichbits.language.phrase import phrase
 from whichbits.record.schema import Manifest
-from whichbits.report.pooled import Pooled, Reading, by_arm
+from whichbits.report.cells.pooled import Pooled, Reading, by_arm
 from whichbits.report.sheets.sheet import Sheet
 from whichbits.report.wording import MISSING, number, share_text
 

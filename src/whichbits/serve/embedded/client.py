@@ -29,7 +29,7 @@ from whichbits.serve.embedded.messages import (
     frame,
 )
 from whichbits.serve.embedded.metrics import EngineMetrics, RequestMeter
-from whichbits.serve.ending import ending
+from whichbits.serve.process.ending import ending
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from gguf import GGMLQuantizationType
 
 from whichbits.errors import BadInput
 from whichbits.record.schema import Fact
-from whichbits.serve.control import ControlClient
 from whichbits.serve.embedded.facts import read_facts, read_failure
 from whichbits.serve.embedded.weights.checkpoint import checkpoint_facts
 from whichbits.serve.embedded.weights.source import insist_on_model, store_weights
+from whichbits.serve.endpoint.control import ControlClient
 from whichbits.serve.engine import Launch, Place, Prepared
 from whichbits.study.arm import Arm
 

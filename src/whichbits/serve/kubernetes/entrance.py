@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator
 
 from whichbits.errors import BadInput
+from whichbits.serve.endpoint.ready import wait_until_healthy
 from whichbits.serve.kubernetes.objects import Service, ServicePort
 from whichbits.serve.kubernetes.pods import Pod
 from whichbits.serve.kubernetes.proxy import inside_cluster
-from whichbits.serve.ready import wait_until_healthy
 from whichbits.study.arm import KubernetesService
 
 _PATIENCE_SECONDS = 2.0

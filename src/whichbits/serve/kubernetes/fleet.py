@@ -8,7 +8,9 @@ from whichbits.errors import ServerNotReady, WhichbitsError
 from whichbits.record.schema import ReplicaRecord
 from whichbits.serve.attached import api_key, served_model
 from whichbits.serve.claim import insist_on_the_claim
-from whichbits.serve.control import ControlClient
+from whichbits.serve.endpoint.control import ControlClient
+from whichbits.serve.endpoint.ready import hangs, wait_until_healthy
+from whichbits.serve.endpoint.replica import Endpoint, Replica
 from whichbits.serve.kubernetes.api import Api
 from whichbits.serve.kubernetes.cluster import Cluster, find
 from whichbits.serve.kubernetes.entrance import entrance
@@ -16,8 +18,6 @@ from whichbits.serve.kubernetes.pods import Pod, changes
 from whichbits.serve.kubernetes.proxy import KubectlProxy, insist_on_kubectl
 from whichbits.serve.kubernetes.waiting import not_ready, ready_pods
 from whichbits.serve.order import Order
-from whichbits.serve.ready import hangs, wait_until_healthy
-from whichbits.serve.replica import Endpoint, Replica
 from whichbits.study.arm import KubernetesService, ServersThatRun
 
 _PATIENCE_SECONDS = 10.0

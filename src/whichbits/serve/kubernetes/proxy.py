@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 from whichbits.errors import BadInput, ServerNotReady
-from whichbits.serve.process import ServerProcess
-from whichbits.serve.ready import last_lines
+from whichbits.serve.endpoint.ready import last_lines
+from whichbits.serve.process.server import ServerProcess
 from whichbits.study.arm import KubernetesService
 
 _SERVES = re.compile(r"Starting to serve on (127\.0\.0\.1:\d+)")

@@ -4,11 +4,11 @@ import asyncio
 import time
 
 from whichbits.errors import ServerNotReady
+from whichbits.serve.endpoint.ready import last_lines
 from whichbits.serve.engine import Engine
 from whichbits.serve.kubernetes.cluster import Cluster
 from whichbits.serve.kubernetes.pods import Pod
 from whichbits.serve.order import Order
-from whichbits.serve.ready import last_lines
 
 _LOOK_SECONDS = 1.0
 _NOBODY_SECONDS = 30.0

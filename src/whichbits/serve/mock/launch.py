@@ -7,7 +7,7 @@ import msgspec
 
 from whichbits.errors import BadInput
 from whichbits.record.schema import Fact
-from whichbits.serve.control import ControlClient
+from whichbits.serve.endpoint.control import ControlClient
 from whichbits.serve.engine import Launch, Place, Prepared
 from whichbits.serve.mock.facts import read_facts, read_failure
 from whichbits.serve.mock.settings import MockSettings

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from whichbits.serve.mock.desk import Desk
-from whichbits.serve.mock.server import MockServer, listen
+from whichbits.serve.mock.engine.desk import Desk
+from whichbits.serve.mock.http.server import MockServer, listen
 from whichbits.serve.mock.settings import MockSettings
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from whichbits.errors import BadInput
 from whichbits.hardware.nvidia_smi import device_name, installed_gpus
 from whichbits.record.schema import Fact
-from whichbits.serve.control import ControlClient
+from whichbits.serve.endpoint.control import ControlClient
 from whichbits.serve.engine import Launch, Place, Prepared
 from whichbits.serve.gpus import places
 from whichbits.serve.vllm.checkpoint import checkpoint_facts, checkpoint_folder

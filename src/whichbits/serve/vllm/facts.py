@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from whichbits.record.schema import Fact
-from whichbits.serve.control import ControlClient
+from whichbits.serve.endpoint.control import ControlClient
 from whichbits.serve.logs.lines import read_lines
 from whichbits.serve.logs.vllm.read import inspect
 from whichbits.serve.metrics import read_exposition

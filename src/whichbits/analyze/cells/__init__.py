@@ -1,0 +1,1 @@
+"""One cell in numbers, with what its requests leave open."""

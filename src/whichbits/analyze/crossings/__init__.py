@@ -1,0 +1,1 @@
+"""Where two arms trade places over load, and how surely."""

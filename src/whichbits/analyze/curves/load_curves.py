@@ -1,0 +1,165 @@
+"""A metric over load, arm by arm, from the cells that can be trusted to say which arm is better."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from whichbits.analyze.curves.meaning import meaning
+from whichbits.analyze.summary import CellSummary, Distribution, Metric
+from whichbits.language.phrase import Phrase, phrase
+from whichbits.record.timelines import Floats
+
+MARGIN = 0.03
+"""Arms within this ratio of each other are taken as equal, in either direction."""
+
+FAILED_SHARE = 0.01
+"""Beyond this share of failures the survivors' p99 no longer says what users feel, and work is not equal."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """How a compared metric is called, and whether less of it is better."""
+
+    name: Phrase
+    lower_is_better: bool
+
+
+METRICS: dict[Metric, Measured] = {
+    "tpot_ms.p50": Measured(phrase("median TPOT"), lower_is_better=True),
+    "tpot_ms.mean": Measured(phrase("mean TPOT"), lower_is_better=True),
+    "tpot_ms.p90": Measured(phrase("p90 TPOT"), lower_is_better=True),
+    "tpot_ms.p99": Measured(phrase("p99 TPOT"), lower_is_better=True),
+    "itl_ms.p50": Measured(phrase("median ITL"), lower_is_better=True),
+    "itl_ms.p99": Measured(phrase("p99 ITL"), lower_is_better=True),
+    "ttft_ms.p50": Measured(phrase("median TTFT"), lower_is_better=True),
+    "ttft_ms.p90": Measured(phrase("p90 TTFT"), lower_is_better=True),
+    "ttft_ms.p99": Measured(phrase("p99 TTFT"), lower_is_better=True),
+    "e2e_ms.p50": Measured(phrase("median E2E"), lower_is_better=True),
+    "e2e_ms.p99": Measured(phrase("p99 E2E"), lower_is_better=True),
+    "output_tokens_per_s": Measured(phrase("output throughput"), lower_is_better=False),
+    "goodput_requests_per_s": Measured(phrase("goodput"), lower_is_better=False),
+    "cost_per_million_tokens": Measured(phrase("cost per million output tokens"), lower_is_better=True),
+}
+
+HEADLINES: tuple[Metric, ...] = (
+    "tpot_ms.p50",
+    "tpot_ms.p99",
+    "ttft_ms.p50",
+    "output_tokens_per_s",
+    "goodput_requests_per_s",
+    "cost_per_million_tokens",
+)
+"""The metrics for which an answer is given; the others are compared, too."""
+
+HALF_A_REQUEST = 0.5
+
+TAILS = ("p90", "p99")
+"""Percentiles that are not compared where thin: there a handful of requests would decide between arms."""
+
+Curve = dict[tuple[float, int], float]
+"""ln(value) by (load, repeat)."""
+
+
+AxisUnit = Literal["concurrency", "request_rate"]
+
+
+def load_unit(cells: Iterable[CellSummary]) -> AxisUnit:
+    """Return what the load axis counts: request rates if every cell has one, else concurrency."""
+    rates = [cell.request_rate for cell in cells]
+    return "request_rate" if rates and None not in rates else "concurrency"
+
+
+def load_of(cell: CellSummary, unit: AxisUnit) -> float | None:
+    """Return where a cell lies on the axis; a capped rate among concurrencies has no place on it."""
+    if unit == "request_rate":
+        return cell.request_rate
+    return cell.concurrency if cell.request_rate is None else None
+
+
+def load_words(load: float | None) -> str:
+    """Return a load as people say it; more than two digits would claim more than interpolation knows."""
+    if load is None:
+        return phrase("every load")
+    return f"{load:.1f}" if load < 10 and load != round(load) else f"{load:.0f}"
+
+
+def range_words(interval: tuple[float, float]) -> str:
+    """Return an interval of load as people say it: ``9.5 to 16``."""
+    return phrase("{interval} to {interval_2}", interval=load_words(interval[0]), interval_2=load_words(interval[1]))
+
+
+def why_unusable(cell: CellSummary) -> str | None:
+    """Say why a cell must not decide between arms, or None if it may."""
+    if cell.state != "done":
+        return cell.state
+    if cell.client_verdict == "client_limited":
+        return phrase("client limited")
+    if cell.failed > FAILED_SHARE * cell.requests:
+        return phrase("failed requests")
+    return None
+
+
+def value_of(cell: CellSummary, metric: Metric) -> float | None:
+    """Return the metric at its address in summary.json."""
+    holder, _, percentile = metric.partition(".")
+    found = getattr(cell, holder, None)
+    value: float | None = getattr(found, percentile) if percentile else found
+    return value
+
+
+def is_thin(cell: CellSummary, metric: Metric) -> bool:
+    """Say whether the metric is a percentile with fewer than ten samples beyond it."""
+    holder, _, percentile = metric.partition(".")
+    found = getattr(cell, holder, None)
+    return isinstance(found, Distribution) and found.n > 0 and percentile in found.thin
+
+
+def has_no_goodput(cell: CellSummary, metric: Metric) -> bool:
+    """Say whether goodput is asked for and not a single request was good."""
+    return metric == "goodput_requests_per_s" and cell.goodput_requests_per_s == 0
+
+
+def comparable(cell: CellSummary, metric: Metric) -> float | None:
+    """Return the value by which a cell may be compared: above zero, of a usable cell, and no thin tail.
+
+    No good request at all counts as half a one, so that the arm that still has some can be seen to lead.
+    """
+    value = value_of(cell, metric)
+    if has_no_goodput(cell, metric) and cell.duration_s:
+        value = HALF_A_REQUEST / cell.duration_s
+    if value is None or value <= 0 or why_unusable(cell) is not None:
+        return None
+    return None if metric.endswith(TAILS) and is_thin(cell, metric) else value
+
+
+def curves(cells: Iterable[CellSummary], metric: Metric, unit: AxisUnit) -> dict[str, Curve]:
+    """Return each arm's curve over the cells that may be compared; none if they do not mean the same by the metric."""
+    found: dict[str, Curve] = defaultdict(dict)
+    telling = set()
+    meanings = set()
+    for cell in cells:
+        meanings.add(meaning(cell, metric.partition(".")[0]))
+        load, value = load_of(cell, unit), comparable(cell, metric)
+        if load is not None and value is not None:
+            found[cell.arm][load, cell.repeat] = math.log(value)
+            telling |= set() if has_no_goodput(cell, metric) else {(load, cell.repeat)}
+    if len(meanings) > 1:
+        return {}
+    return {arm: {place: log for place, log in curve.items() if place in telling} for arm, curve in found.items()}
+
+
+def paired(chosen: Sequence[Curve]) -> tuple[Floats, Floats]:
+    """Return the loads that all curves share, and per curve ln(value) there: shapes (L,) and (curves, L).
+
+    Only repeats that all of them have enter; they are averaged in log space.
+    """
+    shared = sorted(set.intersection(*(set(curve) for curve in chosen)))
+    repeats: dict[float, list[int]] = defaultdict(list)
+    for load, repeat in shared:
+        repeats[load].append(repeat)
+    rows = [[math.fsum(curve[load, r] for r in rs) / len(rs) for load, rs in repeats.items()] for curve in chosen]
+    return np.array(list(repeats)), np.array(rows).reshape(len(chosen), len(repeats))

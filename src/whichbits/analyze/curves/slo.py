@@ -1,0 +1,125 @@
+"""The highest load at which an arm holds its SLO, from the share of good requests over load."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from whichbits.analyze.curves.load_curves import AxisUnit, load_of, load_unit, load_words
+from whichbits.analyze.summary import CellSummary, Finding, SloCapacity
+from whichbits.language.phrase import joined, phrase
+from whichbits.record.timelines import Floats
+
+SHARE = 0.99
+"""An arm holds its SLO at a load if this share of its requests does, failed ones included."""
+
+_Z = 1.96
+
+
+def slo_capacities(cells: Sequence[CellSummary], arms: Sequence[str], share: float = SHARE) -> tuple[SloCapacity, ...]:
+    """Return each arm's capacity under the SLO, the arm that holds most first; nothing without an SLO."""
+    unit = load_unit(cells)
+    found = [slo_capacity(cells, arm, unit, share) for arm in arms]
+    return tuple(sorted((each for each in found if each is not None), key=lambda each: -(each.load or 0)))
+
+
+def slo_capacity(cells: Sequence[CellSummary], arm: str, unit: AxisUnit, share: float = SHARE) -> SloCapacity | None:
+    """Return where the share of good requests first falls below ``share``, linear in log load between loads.
+
+    Its bounds are where the Wilson bounds of that share do (Wilson 1927; requests of all repeats together). They take
+    requests as independent: under a queue that comes and goes they are too narrow.
+    """
+    sent, held = _counts(cells, arm, unit)
+    if not sent:
+        return None
+    loads = np.array(sorted(sent))
+    n, good = np.array([sent[load] for load in loads]), np.array([held[load] for load in loads])
+    low, high = wilson(good, n)
+    estimate, at_least, at_most = (_last_load(loads, shares, share) for shares in (good / n, low, high))
+    beyond = bool((good / n >= share).all())
+    sure_to_break = None if (high >= share).all() else at_most
+    return SloCapacity(arm, share, estimate, at_least, sure_to_break, beyond)
+
+
+def slo_bracket(
+    cells: Sequence[CellSummary], arm: str, unit: AxisUnit, share: float = SHARE
+) -> tuple[float | None, float | None]:
+    """Return the highest load up to which every measured one holds, and the first that does not, as far as met."""
+    sent, held = _counts(cells, arm, unit)
+    loads = sorted(sent)
+    broken = next((at for at, load in enumerate(loads) if held[load] < share * sent[load]), len(loads))
+    return (loads[broken - 1] if broken else None, loads[broken] if broken < len(loads) else None)
+
+
+def slo_loads(cells: Sequence[CellSummary]) -> Iterator[Finding]:
+    """Say up to which load each arm holds the SLO, the arm that holds most first."""
+    held = slo_capacities(cells, tuple(dict.fromkeys(cell.arm for cell in cells)))
+    if held:
+        words = {"concurrency": phrase("concurrent requests"), "request_rate": "requests/s"}[load_unit(cells)]
+        told = joined("; ", (_told(capacity) for capacity in held))
+        text = phrase(
+            "{share:.0%} of requests hold the SLO (loads in {words}, 95 % intervals in parentheses): {told}.",
+            share=held[0].share,
+            words=words,
+            told=told,
+        )
+        yield Finding("observed", "slo_load", text, tuple(_shares(cells, capacity.arm) for capacity in held))
+
+
+def _told(capacity: SloCapacity) -> str:
+    if capacity.load is None:
+        return phrase("{arm} at no load", arm=capacity.arm)
+    low = phrase("below the range") if capacity.low is None else load_words(capacity.low)
+    high = phrase("beyond it") if capacity.high is None else load_words(capacity.high)
+    at_least = phrase("at least ") if capacity.beyond else ""
+    return phrase(
+        "{arm} up to {at_least}{load} ({low} to {high})",
+        arm=capacity.arm,
+        at_least=at_least,
+        load=load_words(capacity.load),
+        low=low,
+        high=high,
+    )
+
+
+def _shares(cells: Sequence[CellSummary], arm: str) -> str:
+    sent, held = _counts(cells, arm, load_unit(cells))
+    return phrase("{arm}: ", arm=arm) + joined(
+        ", ",
+        (
+            phrase("{held:.0f} of {sent} at {load:g}", held=held[load], sent=sent[load], load=load)
+            for load in sorted(sent)
+        ),
+    )
+
+
+def wilson(good: Floats, n: Floats) -> tuple[Floats, Floats]:
+    """Return the 95 % score interval of a share."""
+    centre = (good + _Z**2 / 2) / (n + _Z**2)
+    reach = _Z / (n + _Z**2) * np.sqrt(good * (n - good) / n + _Z**2 / 4)
+    return centre - reach, centre + reach
+
+
+def _counts(cells: Sequence[CellSummary], arm: str, unit: AxisUnit) -> tuple[dict[float, int], dict[float, float]]:
+    sent: dict[float, int] = defaultdict(int)
+    held: dict[float, float] = defaultdict(float)
+    for cell in cells:
+        load = load_of(cell, unit)
+        usable = cell.arm == arm and cell.state == "done" and cell.client_verdict != "client_limited"
+        if usable and load is not None and cell.slo_share is not None:
+            sent[load] += cell.requests
+            held[load] += cell.slo_share * cell.requests
+    return sent, held
+
+
+def _last_load(loads: Floats, shares: Floats, wanted: float) -> float | None:
+    """Return the load up to which all shares are at least ``wanted``; None if the first is not."""
+    broken = np.flatnonzero(shares < wanted)
+    if not broken.size:
+        return float(loads[-1])
+    right = int(broken[0])
+    if right == 0:
+        return None
+    before, after = shares[right - 1], shares[right]
+    along = (before - wanted) / (before - after)
+    return float(loads[right - 1] * (loads[right] / loads[right - 1]) ** along)

@@ -1,0 +1,1 @@
+"""What the engines and their GPUs tell of a cell, and whether client and engines count the same."""

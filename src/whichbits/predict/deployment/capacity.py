@@ -1,0 +1,78 @@
+"""How many tokens the KV cache holds: what the engine leaves after weights, the largest step and CUDA graphs."""
+
+from dataclasses import dataclass
+
+from whichbits.errors import BadInput
+from whichbits.predict.constants import Constants
+from whichbits.predict.deployment.deployment import Deployment
+
+_GIB = 2**30
+
+
+@dataclass(frozen=True)
+class Room:
+    """One GPU's memory in GiB, as the engine divides it."""
+
+    budget_gib: float
+    weights_gib: float
+    activation_gib: float
+    beside_torch_gib: float
+    graphs_gib: float
+    kv_cache_gib: float
+    kv_cache_tokens: int
+
+    def blocks(self, block_size: int) -> int:
+        """Return the blocks that requests can use; vLLM keeps one for itself."""
+        return self.kv_cache_tokens // block_size - 1
+
+
+def room_of(deployment: Deployment, constants: Constants) -> Room:
+    """Divide the memory of the deployment's GPUs.
+
+    Raises:
+        BadInput: ``does_not_fit`` if the weights leave no room.
+    """
+    arm, version = deployment.arm, deployment.version
+    budget = deployment.memory_gib * (arm.gpu_memory_utilization or version.default_memory_share)
+    weights = weights_gib(deployment)
+    activation = constants["capacity.activation"] * _activation_gib(deployment)
+    beside = constants["capacity.beside_torch_gib" if deployment.gpus == 1 else "capacity.beside_torch_parallel_gib"]
+    graphs = 0.0 if deployment.eager or not version.graphs_in_budget else constants["capacity.graphs_gib"]
+    left = budget - weights - activation - beside - graphs
+    block = arm.block_size or 16
+    blocks = _overridden(deployment) or int(max(left, 0.0) * _GIB / (deployment.kv_bytes_per_token * block))
+    if blocks < 2:
+        raise _too_large(deployment, weights, budget)
+    return Room(budget, weights, activation, beside, graphs, left, blocks * block)
+
+
+def weights_gib(deployment: Deployment) -> float:
+    """Return the weights of one GPU, as the log's "Model loading took"; a tied head is held once."""
+    return deployment.checkpoint.total_bytes / deployment.gpus / _GIB
+
+
+def _activation_gib(deployment: Deployment) -> float:
+    """Return what the largest step holds at once: the MLP's gate, up and product, and the residual stream, in 16 bits.
+
+    The profiling run also samples for ``max_num_seqs`` requests, whose logits are in 32 bits.
+    """
+    checkpoint = deployment.checkpoint
+    intermediate = (checkpoint.intermediate or 4 * checkpoint.hidden) / deployment.gpus
+    step = deployment.max_num_batched_tokens * 2 * (3 * intermediate + 4 * checkpoint.hidden)
+    sampling = deployment.max_num_seqs * checkpoint.vocabulary * 4 / deployment.gpus
+    return max(step, sampling) / _GIB
+
+
+def _overridden(deployment: Deployment) -> int | None:
+    given = deployment.arm.options.get("num_gpu_blocks_override")
+    return int(given) if isinstance(given, int | float) else None
+
+
+def _too_large(deployment: Deployment, weights: float, budget: float) -> BadInput:
+    return BadInput(
+        "does_not_fit",
+        f"{deployment.arm.model} in {deployment.arm.weight_format} leaves no KV cache on {deployment.device.name}:"
+        f" {weights:.1f} GiB of weights, {budget:.1f} GiB allowed",
+        why="the weights of each GPU take what gpu_memory_utilization allows",
+        fix="use fewer bits, a larger GPU, or a higher tensor_parallel_size",
+    )

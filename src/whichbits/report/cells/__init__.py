@@ -1,0 +1,1 @@
+"""The cells of a run as a table: measures in columns, repeats pooled."""

@@ -1,0 +1,192 @@
+"""A comparison on a terminal: who won what, 80 columns, and why a number is missing."""
+
+import io
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from whichbits.analyze.comparison.comparison import Comparison, PairComparison, Row
+from whichbits.analyze.comparison.gates import GateOutcome
+from whichbits.analyze.curves.load_curves import METRICS
+from whichbits.report.wording import MISSING, number, plain
+from whichbits.study.model import load_name
+
+VERDICTS = {
+    "better": "better",
+    "worse": "WORSE",
+    "negligible": "negligible",
+    "equal": "equal",
+    "unclear": "unclear",
+    "thin": "thin",
+    "no_interval": "no interval",
+    "not_comparable": "not comparable",
+}
+_STYLES = {"better": "green", "worse": "red", "no_interval": "yellow", "unclear": "dim", "thin": "dim"}
+GATE_VERDICTS = {"passed": "passed", "failed": "FAILED", "uncertain": "uncertain", "undecidable": "cannot be decided"}
+_GATE_STYLES = {"passed": "green", "failed": "red"}
+
+
+_BESIDES = {"tpot_ms.mean": "tpot_ms.p50", "tpot_ms.p90": "tpot_ms.p50", "ttft_ms.p90": "ttft_ms.p50"}
+"""Left to ``--json`` where the other one is there."""
+
+
+def print_comparison(comparison: Comparison, gates: Sequence[GateOutcome], console: Console) -> None:
+    """Print every pair, and what became of the gates."""
+    console.print(Group(*_sections(comparison, gates)))
+
+
+def comparison_text(comparison: Comparison, gates: Sequence[GateOutcome] = ()) -> str:
+    """Return what a terminal of 80 columns shows, without colour."""
+    page = io.StringIO()
+    print_comparison(comparison, gates, Console(file=page, width=80, no_color=True, force_terminal=False))
+    return page.getvalue()
+
+
+def change_text(row: Row) -> str:
+    """Return a ratio as a change: ``+12 %``, ``-3.4 %``."""
+    return MISSING if row.ratio is None else percent(row.ratio)
+
+
+def interval_text(row: Row) -> str:
+    """Return the interval of the change: ``-5.1 to +2.0 %``."""
+    return MISSING if row.low is None or row.high is None else f"{_percent(row.low)} to {_percent(row.high)} %"
+
+
+def percent(ratio: float) -> str:
+    """Return how far a ratio lies from 1, with its sign."""
+    return f"{_percent(ratio)} %"
+
+
+def metric_name(row: Row) -> str:
+    """Return what a row's metric is called."""
+    name = METRICS[row.metric].name
+    return name[:1].upper() + name[1:]
+
+
+def load_text(row: Row) -> str:
+    """Return a row's load as studies write it."""
+    return load_name(row.concurrency, row.request_rate)
+
+
+def shown(pair: PairComparison) -> list[Row]:
+    """Return the rows that are compared and tell most."""
+    compared = [row for row in pair.rows if row.refusal is None]
+    metrics = {row.metric for row in compared}
+    return [row for row in compared if _BESIDES.get(row.metric) not in metrics]
+
+
+def refusals(pair: PairComparison) -> dict[str, list[Row]]:
+    """Return the rows that were not compared, by reason."""
+    found: dict[str, list[Row]] = {}
+    for row in pair.rows:
+        if row.refusal is not None:
+            found.setdefault(row.refusal, []).append(row)
+    return found
+
+
+def remarks(pair: PairComparison) -> dict[str, list[Row]]:
+    """Return the rows that need a remark, by remark."""
+    found: dict[str, list[Row]] = {}
+    for row in shown(pair):
+        for note in row.notes:
+            found.setdefault(note, []).append(row)
+    return found
+
+
+def names_of(rows: Iterable[Row]) -> str:
+    """Return metrics with their loads: ``p99 TTFT at c1, c8; median TTFT at c1``."""
+    loads: dict[str, list[str]] = {}
+    for row in rows:
+        loads.setdefault(METRICS[row.metric].name, []).append(load_text(row))
+    return "; ".join(f"{name} at {', '.join(at)}" for name, at in loads.items())
+
+
+def method_text(pair: PairComparison, margin: float) -> str:
+    """Say how the intervals came about, and what they are held against."""
+    compared = [row for row in pair.rows if row.ratio is not None]
+    if not compared:
+        return "nothing can be compared"
+    how = "paired by request" if all(row.paired for row in compared) else "not paired: prompts differ"
+    if not any(row.low is not None for row in compared):
+        how = "no requests are kept: no intervals"
+    repeats = max((row.repeats for row in compared), default=0)
+    times = "1 repeat" if repeats == 1 else f"{repeats} repeats"
+    return f"{how}; {times}; equal within {margin * 100:g} %; intervals hold 95 %"
+
+
+def _sections(comparison: Comparison, gates: Sequence[GateOutcome]) -> Iterable[RenderableType]:
+    for place, pair in enumerate(comparison.pairs):
+        if place:
+            yield Text("")
+        yield Text.assemble((plain(pair.candidate), "bold"), " against ", (plain(pair.baseline), "bold"))
+        if pair.differences:
+            yield _indented(_differences(pair))
+        yield Text("")
+        if shown(pair):
+            yield _indented(_rows(pair))
+        yield Padding(Text(method_text(pair, comparison.margin), style="dim"), (0, 0, 0, 1))
+        yield from _reasons("Not compared", refusals(pair))
+        yield from _reasons("To bear in mind", remarks(pair))
+    if gates:
+        yield Text("\nGates", style="bold")
+        yield _indented(_gates(gates))
+
+
+def _indented(body: RenderableType) -> RenderableType:
+    return Padding(body, (0, 0, 0, 1))
+
+
+def _differences(pair: PairComparison) -> Table:
+    table = Table.grid(padding=(0, 2))
+    for name, (baseline, candidate) in pair.differences.items():
+        table.add_row(Text(plain(name), style="dim"), Text(plain(f"{baseline} -> {candidate}"), overflow="fold"))
+    return table
+
+
+def _rows(pair: PairComparison) -> Table:
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
+    table.add_column("metric", overflow="fold")
+    table.add_column("load", no_wrap=True)
+    for heading in ("baseline", "candidate", "change", "95 % interval"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    before = None
+    for row in shown(pair):
+        name = metric_name(row)
+        verdict = Text(VERDICTS[row.verdict], style=_STYLES.get(row.verdict, ""))
+        values = (number(row.baseline), number(row.candidate), change_text(row), interval_text(row))
+        table.add_row(Text(name if name != before else ""), load_text(row), *values, verdict)
+        before = name
+    return table
+
+
+def _reasons(title: str, found: dict[str, list[Row]]) -> Iterable[RenderableType]:
+    if found:
+        yield Text(f"\n{title}", style="bold")
+        for reason, rows in found.items():
+            yield Padding(Text(plain(f"{reason}: {names_of(rows)}")), (0, 0, 0, 1))
+
+
+def _gates(gates: Sequence[GateOutcome]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    for gate in gates:
+        verdict = Text(GATE_VERDICTS[gate.verdict], style=_GATE_STYLES.get(gate.verdict, "yellow"))
+        table.add_row(Text(plain(gate.gate)), verdict, Text(plain(gate_evidence(gate))))
+    return table
+
+
+def gate_evidence(gate: GateOutcome) -> str:
+    """Return the rows that decided a gate."""
+    return "; ".join(f"{candidate} at {load_text(row)}: {_measured(row)}" for _, candidate, row in gate.rows)
+
+
+def _measured(row: Row) -> str:
+    return f"{change_text(row)} ({interval_text(row)})" if row.low is not None else f"{change_text(row)} (no interval)"
+
+
+def _percent(ratio: float) -> str:
+    change = (ratio - 1) * 100
+    return f"{change:+.0f}" if abs(change) >= 99.5 else f"{change:+.1f}"

@@ -1,0 +1,1 @@
+"""A server's address: the way to it, whether it answers, and what it is asked beside its traffic."""

@@ -1,0 +1,1 @@
+"""The mock's HTTP server: connections, and the pages beside the answers."""

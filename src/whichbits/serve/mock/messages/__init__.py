@@ -1,0 +1,1 @@
+"""What goes over the wire: requests as they were asked, and answers made before they are sent."""

@@ -1,0 +1,1 @@
+"""Processes that whichbits starts, and that end with it."""

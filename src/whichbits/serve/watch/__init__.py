@@ -1,0 +1,1 @@
+"""What is observed while cells run: every replica's metrics and the GPUs, and the files that keep it."""
