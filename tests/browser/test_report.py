@@ -7,9 +7,9 @@ from playwright.sync_api import Dialog, Page, expect
 
 from tests.browser.test_view import accessible
 from tests.report.make_summary import make_manifest, renamed
+from tests.report.plots.test_timelines import GOOD, LOST, cell_of
 from tests.report.test_html import HOSTILE
 from tests.report.test_korean import WHOLE, concluded
-from tests.report.test_timelines import GOOD, LOST, cell_of
 from whichbits.analyze.summary import Summary
 from whichbits.language.language import Code, language
 from whichbits.report.html import html

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.report.make_summary import make_manifest, make_summary
-from tests.report.test_timelines import GOOD, LOST, cell_of
+from tests.report.plots.test_timelines import GOOD, LOST, cell_of
 from whichbits.report.html import html
 
 pytestmark = pytest.mark.browser

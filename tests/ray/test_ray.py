@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.drive.crew.test_crew import LIMITS, MS, indices, plan
+from tests.drive.crew.test_crew import LIMITS, MS, indices, plan, stopped
 from tests.drive.fake_server import Received, eventually, serving, silence, stream
 from whichbits.drive.cell import capture_cell, drive_cell
 from whichbits.drive.crew import ray_hire
@@ -79,19 +79,11 @@ async def test_the_machines_begin_together_on_one_clock(crew: Crew) -> None:
 
 
 async def test_a_stop_reaches_both_machines(crew: Crew) -> None:
-    stop = asyncio.Event()
-    async with serving(silence) as fake:
-        driving = asyncio.ensure_future(
-            drive_cell([fake.target], plan(9), Load(concurrency=2), LIMITS, 0, stop=stop, crew=crew)
-        )
-        await eventually(lambda: len(fake.received) == 2)
-        stop.set()
-        capture = await driving
-        await eventually(lambda: fake.open_connections == 0)
+    capture = await stopped(crew)
 
     assert capture.cancelled
     assert capture.failure is None
-    assert [record.error_code for record in capture.records] == ["cancelled", "cancelled"]
+    assert [record.error_code for record in capture.records] == [None, None, "cancelled", "cancelled"]
 
 
 async def test_an_actor_that_is_killed_loses_only_its_own(crew: Crew, tmp_path: Path) -> None:

@@ -11,29 +11,29 @@ from markupsafe import Markup, escape
 
 from whichbits.analyze import amounts
 from whichbits.analyze.curves.load_curves import HEADLINES, METRICS
-from whichbits.analyze.request_timelines import CellRequests
+from whichbits.analyze.latency.request_timelines import CellRequests
 from whichbits.analyze.summary import Summary
 from whichbits.language.language import ENGLISH, Code, Language, language
 from whichbits.language.phrase import Phrase, joined, phrase
 from whichbits.record.schema import Manifest
 from whichbits.report.answer import predictions, regimes
+from whichbits.report.answer.lead import checks, lead, unknowns
 from whichbits.report.answer.stretches import answers
 from whichbits.report.answer.validity import loads_text, measured_loads
 from whichbits.report.cells.measures import BETTER, MEASURES, name_of
 from whichbits.report.cells.pooled import repeats
 from whichbits.report.cells.table import groups, has_thin
-from whichbits.report.lead import checks, lead, unknowns
 from whichbits.report.palette import signs
 from whichbits.report.plots.figures import Figure, description, figures, thin_text
 from whichbits.report.plots.over_load import over_load
 from whichbits.report.plots.request_rows import paths, ticks
 from whichbits.report.plots.series import changes, points, typical
+from whichbits.report.plots.timelines import FIELDS, LEGEND, Timeline, timeline
 from whichbits.report.plots.under_roof import under_roof
 from whichbits.report.policy import POLICY, SCRIPT
 from whichbits.report.provenance import client_rows, commands, fact_rows, flat, study_yaml
 from whichbits.report.sheets import at_a_glance, causes, comparisons, courses, quality
 from whichbits.report.sheets.quality import sentences
-from whichbits.report.timelines import FIELDS, LEGEND, Timeline, timeline
 from whichbits.report.wording import (
     FINDING_KINDS,
     LOAD_NAMES,

@@ -4,18 +4,18 @@ import html
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from whichbits.analyze.request_timelines import CellRequests
+from whichbits.analyze.latency.request_timelines import CellRequests
 from whichbits.analyze.summary import Finding, Summary
 from whichbits.language.language import ENGLISH, Language, Say
 from whichbits.language.phrase import joined, phrase
 from whichbits.record.schema import Manifest
 from whichbits.report.answer import cost, predictions, regimes
 from whichbits.report.answer.cost import cost_headings, cost_rows
+from whichbits.report.answer.lead import lead
 from whichbits.report.answer.validity import answer_text, doubts, loads_text
 from whichbits.report.cells.measures import BETTER, MEASURES, headlines, name_of
 from whichbits.report.cells.pooled import repeats
 from whichbits.report.cells.table import Row, groups, has_thin
-from whichbits.report.lead import lead
 from whichbits.report.plots.figures import Figure, description, figures, thin_text
 from whichbits.report.plots.over_load import over_load
 from whichbits.report.plots.series import changes

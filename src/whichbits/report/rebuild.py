@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from whichbits.analyze.request_timelines import request_timelines
+from whichbits.analyze.latency.request_timelines import request_timelines
 from whichbits.analyze.summarize import summarize
 from whichbits.analyze.summary import Summary
 from whichbits.language.language import Code, Language, language

@@ -10,7 +10,7 @@ from typing import Protocol, cast
 from rich.console import Console
 from rich.text import Text
 
-from whichbits.analyze.request_timelines import CellRequests
+from whichbits.analyze.latency.request_timelines import CellRequests
 from whichbits.analyze.summarize import summary_json as encoded
 from whichbits.analyze.summary import Summary
 from whichbits.errors import BadInput

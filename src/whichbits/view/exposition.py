@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import get_args
 
 from whichbits.record.schema import Cell, CellState
+from whichbits.serve.metrics.text import escaped
 
 _STATES = get_args(CellState)
 
@@ -20,14 +21,10 @@ def _lines(running: list[tuple[str, tuple[Cell, ...]]]) -> Iterator[str]:
     for name, cells in running:
         states = Counter(cell.state for cell in cells)
         for state in _STATES:
-            yield f'whichbits_cells{{run="{_label(name)}",state="{state}"}} {states[state]}'
+            yield f'whichbits_cells{{run="{escaped(name)}",state="{state}"}} {states[state]}'
     for metric, meaning in (("requests", "Requests sent"), ("failed", "Requests that failed")):
         yield f"# HELP whichbits_{metric} {meaning} in the cells of a run under way that have ended."
         yield f"# TYPE whichbits_{metric} gauge"
         for name, cells in running:
             total = sum(getattr(cell, metric) or 0 for cell in cells)
-            yield f'whichbits_{metric}{{run="{_label(name)}"}} {total}'
-
-
-def _label(value: str) -> str:
-    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+            yield f'whichbits_{metric}{{run="{escaped(name)}"}} {total}'

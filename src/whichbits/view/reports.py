@@ -4,7 +4,7 @@ import asyncio
 from collections import OrderedDict
 from pathlib import Path
 
-from whichbits.analyze.request_timelines import request_timelines
+from whichbits.analyze.latency.request_timelines import request_timelines
 from whichbits.analyze.summarize import summarize
 from whichbits.record.manifest import FILE_NAME
 from whichbits.record.run import Run

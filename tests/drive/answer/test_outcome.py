@@ -1,4 +1,4 @@
-"""Every way to fail, produced by a server that misbehaves in that way."""
+"""Every way to fail, and to end well, produced by a server that behaves in that way."""
 
 import asyncio
 import socket
@@ -154,7 +154,16 @@ def test_a_refused_port_fails_each_request_and_ends_the_cell() -> None:
     assert record.error_code == "connect_failed"
     assert record.sent_ns is None
     assert record.http_status is None
+    assert "refused" in (record.error or "")
     assert capture.health.verdict == "client_ok"
+
+
+def test_a_name_that_nobody_has_fails_the_request() -> None:
+    target = Target("no-such-host.invalid", 80, "tiny")
+
+    (record,) = uvloop.run(drive_cell([target], [REQUEST], Load(concurrency=1), GENEROUS, 0)).records
+
+    assert record.error_code == "connect_failed"
 
 
 def test_a_server_that_slams_the_door_is_not_besieged() -> None:
@@ -197,6 +206,30 @@ def test_a_failed_request_keeps_what_had_arrived_and_does_not_spoil_the_next() -
     assert broken.error_code == "connection_lost"
     assert list(broken.chunk_tokens) == [1]
     assert [record.error_code for record in others] == [None, None]
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"HTTP/1.1 200 OK\r\n" + b"X-Flood: 0123456789\r\n" * 5000,
+        b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" * 2000,
+    ],
+    ids=["headers", "interim answers"],
+)
+def test_a_flood_before_the_body_is_cut_off(head: bytes) -> None:
+    record = one_request(raw(head))
+
+    assert record.error_code == "bad_stream"
+    assert "before a body" in (record.error or "")
+
+
+def test_an_endless_answer_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whichbits.drive.http.framing.LONGEST_ANSWER", 1000)
+
+    record = one_request(raw(HEAD, chunk(b": " + b"x" * 2000 + b"\n\n")))
+
+    assert record.error_code == "bad_stream"
+    assert "longer than" in (record.error or "")
 
 
 def test_every_code_has_a_meaning() -> None:

@@ -123,7 +123,9 @@ async def test_one_crew_serves_many_cells(crew: Crew) -> None:
     assert len(hired) == 2
 
 
-async def test_a_stop_reaches_every_worker(crew: Crew) -> None:
+async def stopped(crew: Crew) -> CellCapture:
+    """Stop a cell whose first two requests were answered and whose next two hang, one at each worker."""
+
     async def first_answers_only(request: Received, writer: asyncio.StreamWriter) -> None:
         await (stream() if request.body["prompt"][0] < 1002 else silence)(request, writer)
 
@@ -136,6 +138,11 @@ async def test_a_stop_reaches_every_worker(crew: Crew) -> None:
         stop.set()
         capture = await driving
         await eventually(lambda: fake.open_connections == 0)
+    return capture
+
+
+async def test_a_stop_reaches_every_worker(crew: Crew) -> None:
+    capture = await stopped(crew)
 
     assert capture.cancelled
     assert capture.failure is None

@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from whichbits.serve.metrics import Sample, parse, total
+from whichbits.serve.metrics.text import escaped
 
 LABEL_VALUES = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 VALUES = st.floats(allow_nan=True, allow_infinity=True)
@@ -37,6 +38,16 @@ def test_agrees_with_the_reference_parser(series: dict[tuple[str, str], float]) 
 @given(text=st.text(st.sampled_from('ab_1 {}"\\=,.#\n\r\t+-Ie'), max_size=60))
 def test_any_text_can_be_read(text: str) -> None:
     assert all(sample.name for sample in parse(text))
+
+
+@given(st.text())
+def test_a_label_that_is_written_is_read_back(value: str) -> None:
+    """By us and by the reference parser, whatever stands in it."""
+    line = f'runs{{name="{escaped(value)}"}} 1.0\n'
+
+    assert parse(line) == [Sample("runs", {"name": value}, 1.0)]
+    (family,) = text_string_to_metric_families(line)
+    assert family.samples[0].labels == {"name": value}
 
 
 def test_odd_lines_are_passed_over_and_the_rest_is_read() -> None:

@@ -2,12 +2,29 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pyarrow as pa
 
 from whichbits.analyze.engine.counted import CellCounts, Counted
-from whichbits.analyze.summary import ReplicaSummary
 from whichbits.serve.metrics import EngineCounters
+
+
+@dataclass(frozen=True)
+class ReplicaSummary:
+    """One replica's part of a cell; ``share`` is its part of the requests, ``engines`` its cores if it has several.
+
+    Counts of the prefix cache are tokens, None if the engine counts blocks of a size that it does not tell.
+    """
+
+    replica: str
+    requests: int | None
+    share: float | None
+    prompt_tokens: int | None
+    prefix_queries: int | None
+    prefix_hits: int | None
+    hit_rate: float | None
+    engines: tuple["ReplicaSummary", ...] = ()
 
 
 def replica_summaries(requests: pa.Table, counts: CellCounts) -> tuple[ReplicaSummary, ...]:

@@ -1,11 +1,11 @@
 """One cell as its engines saw it: times by stage from their histograms, and how full they were."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from whichbits.analyze.engine.books import engine_total
 from whichbits.analyze.engine.counted import CellCounts
-from whichbits.analyze.summary import EngineLevel, EngineTimes, Estimate
 from whichbits.serve.metrics import Timed
 from whichbits.serve.metrics.histogram import Histogram, Quantile, added
 from whichbits.serve.metrics.rates import Level, level, pace, usage
@@ -17,6 +17,37 @@ _TIMES: Mapping[str, Timed] = {
     "engine_ttft_ms": "ttft",
     "engine_itl_ms": "itl",
 }
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A quantile from buckets: the sample lies above ``low``, at or below ``high``; ``value`` interpolates.
+
+    ``value`` and ``high`` are None if it lies above the last bucket's bound.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class EngineTimes:
+    """Times that engines observed; the mean is exact, the quantiles have their bucket error."""
+
+    n: int
+    mean: float | None
+    p50: Estimate
+    p99: Estimate
+
+
+@dataclass(frozen=True)
+class EngineLevel:
+    """An engine's state over ``n`` scrapes during a cell."""
+
+    peak: float
+    mean: float
+    n: int
 
 
 def engine_view(counts: CellCounts) -> dict[str, Any]:

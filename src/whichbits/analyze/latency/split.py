@@ -1,16 +1,43 @@
 """Where a request's time goes: stages by the engines beside the client's times, and TTFT of cache hits and misses."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from whichbits.analyze.latency.times import distribution, ttft_ms
-from whichbits.analyze.summary import Distribution, EngineTimes, LatencySplit, TtftByCache
+from whichbits.analyze.engine.view import EngineTimes
+from whichbits.analyze.latency.times import Distribution, distribution, ttft_ms
 from whichbits.record.timelines import Timelines
 
 HIT = 0.5
 """A request is a hit if at least this share of its prompt came from the prefix cache."""
+
+
+@dataclass(frozen=True)
+class LatencySplit:
+    """Where a request's time goes, as means in ms; what either side does not say is None.
+
+    The engines' stages lie one after another: ``queue`` until a request is scheduled, ``prefill`` until its first
+    token, ``decode`` until its last. ``before_send`` is the client's wait for a free slot (scheduled to sent);
+    ``outside`` is what remains of the client's TTFT: network, HTTP, tokenising, and the way back of the first token.
+    """
+
+    before_send: float | None
+    queue: float | None
+    prefill: float | None
+    decode: float | None
+    outside: float | None
+    queue_share_of_ttft: float | None
+    """Queue / (queue + prefill), both by the engines."""
+
+
+@dataclass(frozen=True)
+class TtftByCache:
+    """TTFT of requests at least half of whose prompt came from the prefix cache, and of the others, in ms."""
+
+    hits: Distribution
+    misses: Distribution
 
 
 def latency_split(seen: Mapping[str, Any], ttft: Distribution, from_send: Distribution) -> LatencySplit | None:

@@ -3,14 +3,27 @@
 A failed request has no latency: its times would tell of the failure, not of the arm.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from whichbits.analyze.summary import Distribution
 from whichbits.record.timelines import Floats, Timelines
 
 NS_PER_MS = 1e6
 SAMPLES_BEYOND = 10
 """A percentile with fewer samples beyond it is thin: a handful of requests decides it."""
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """A sample of times; percentiles interpolate linearly. ``thin`` names those with < 10 samples beyond."""
+
+    n: int
+    mean: float | None
+    p50: float | None
+    p90: float | None
+    p99: float | None
+    thin: tuple[str, ...] = ()
 
 
 def ttft_ms(timelines: Timelines) -> Floats:

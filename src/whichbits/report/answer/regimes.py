@@ -10,9 +10,9 @@ from whichbits.analyze.summary import Summary
 from whichbits.analyze.summary.verdicts import Answer, Regime
 from whichbits.language.language import Say
 from whichbits.language.phrase import Phrase, joined, listed, phrase
+from whichbits.report.answer.lead import Unknown, checks, unknowns
 from whichbits.report.cells.measures import DRAWN, MEASURES
 from whichbits.report.grid import grid
-from whichbits.report.lead import Unknown, checks, unknowns
 from whichbits.report.wording import MISSING, plain
 
 NAMES = {

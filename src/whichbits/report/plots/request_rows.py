@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from whichbits.analyze.request_timelines import RequestTimes
+from whichbits.analyze.latency.request_timelines import RequestTimes
 from whichbits.report.plots.scale import Scale
 
 ACROSS = 1000

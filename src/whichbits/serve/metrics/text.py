@@ -1,4 +1,4 @@
-"""Prometheus text to samples."""
+"""Prometheus text to samples, and how a label's value is written in it."""
 
 import math
 import re
@@ -37,6 +37,14 @@ def parse(text: str) -> list[Sample]:
             continue
         samples.append(Sample(line["name"], _labels(line["labels"]), value))
     return samples
+
+
+def escaped(value: str) -> str:
+    """Return a label's value as it stands between quotes.
+
+    Source: prometheus.io/docs/instrumenting/exposition_formats, "Text-based format".
+    """
+    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
 
 
 def total(samples: Iterable[Sample], name: str, **labels: str) -> float | None:

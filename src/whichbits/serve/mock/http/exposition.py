@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from whichbits.serve.metrics.text import escaped
 from whichbits.serve.mock.engine.desk import Desk
 from whichbits.serve.mock.engine.prefixes import BLOCK_TOKENS
 
@@ -15,7 +16,7 @@ def exposition(desk: Desk) -> bytes:
 
 
 def _lines(desk: Desk) -> Iterator[str]:
-    label = f'{{engine="0",model_name="{_quoted(desk.settings.model)}"}}'
+    label = f'{{engine="0",model_name="{escaped(desk.settings.model)}"}}'
     yield f"# HELP {MARK} A mock: its times were ordered, not measured."
     yield f"# TYPE {MARK} gauge"
     yield f"{MARK} 1"
@@ -33,7 +34,3 @@ def _lines(desk: Desk) -> Iterator[str]:
     yield "# TYPE vllm:cache_config_info gauge"
     caching = desk.settings.prefix_cache
     yield f'vllm:cache_config_info{{block_size="{BLOCK_TOKENS}",enable_prefix_caching="{caching}",engine="0"}} 1'
-
-
-def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

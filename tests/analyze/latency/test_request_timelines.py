@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tests.record.make_run import MS, SyntheticArm, failed, make_run, record
-from whichbits.analyze import request_timelines as subject
-from whichbits.analyze.request_timelines import CellRequests, RequestTimes, cell_requests, request_timelines
+from whichbits.analyze.latency import request_timelines as subject
+from whichbits.analyze.latency.request_timelines import CellRequests, RequestTimes, cell_requests, request_timelines
 from whichbits.record.columns import table_of
 from whichbits.record.run import Run
 from whichbits.record.schema import Cell, Imported, RequestRecord

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from whichbits.analyze.amounts import cells_of
-from whichbits.analyze.request_timelines import CellRequests, RequestTimes, Sample
+from whichbits.analyze.latency.request_timelines import CellRequests, RequestTimes, Sample
 from whichbits.language.phrase import joined, phrase
 from whichbits.report.wording import load_text, number
 

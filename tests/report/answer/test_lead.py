@@ -8,7 +8,7 @@ from tests.report.make_summary import make_summary, repeated
 from tests.report.test_korean import WHOLE, concluded
 from whichbits.analyze.summary import Finding, Recommendation, Summary
 from whichbits.analyze.summary.verdicts import Answer, Regime
-from whichbits.report.lead import checks, lead, unknowns
+from whichbits.report.answer.lead import checks, lead, unknowns
 
 
 def answered(low: str | None, latency: str | None, throughput: str | None, *level: str) -> Summary:

@@ -6,13 +6,13 @@ import pytest
 
 from tests.report.make_summary import make_manifest, make_summary
 from tests.report.test_html import HOSTILE, Page
-from whichbits.analyze.request_timelines import CellRequests, RequestTimes, Sample
+from whichbits.analyze.latency.request_timelines import CellRequests, RequestTimes, Sample
 from whichbits.language.language import Code, language
 from whichbits.record.schema import Cell
 from whichbits.report.html import html
 from whichbits.report.plots.request_rows import paths, phases
+from whichbits.report.plots.timelines import facts_text, shown_text, timeline
 from whichbits.report.policy import POLICY, SCRIPT
-from whichbits.report.timelines import facts_text, shown_text, timeline
 
 GOOD = RequestTimes(0, 0.0, 10.0, 50.0, 200.0, 200.0, 16, 60.0, 100.0, "0")
 LOST = RequestTimes(4, 100.0, 100.0, None, None, 400.0, None, None, None, None, "timeout")
