@@ -109,9 +109,9 @@ def _warm(observed: Observed) -> list[CellSummary]:
     Where others of the run found less than theirs, the expectation is off rather than a cache warm: none is named.
     """
     found = [_beyond(cell) for cell in observed.done]
-    if observed.manifest.study.get("cache") == "warm" or any(beyond < 0 for beyond in found):
+    if observed.manifest.study.get("cache") == "warm" or any(off < 0 for off in found):
         return []
-    return [cell for cell, beyond in zip(observed.done, found, strict=True) if beyond > 0]
+    return [cell for cell, off in zip(observed.done, found, strict=True) if off > 0]
 
 
 def _beyond(cell: CellSummary) -> float:
