@@ -18,6 +18,11 @@ def steps(count: int) -> Phrase:
     return phrase("1 step") if count == 1 else phrase("{count} steps", count=count)
 
 
+def server_starts(count: int) -> Phrase:
+    """Return ``1 server start`` or ``4 server starts``."""
+    return phrase("1 server start") if count == 1 else phrase("{count} server starts", count=count)
+
+
 def cells_of(count: int, total: int) -> Phrase:
     """Return ``the only cell``, ``both cells``, ``all 8 cells`` or ``3 of 8 cells``; none of one is ``0 of 1 cell``."""
     if count < total:

@@ -13,6 +13,7 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.text import Text
 
+from whichbits.cli.lang import Lang
 from whichbits.cli.manifests import print_manifests as write_manifests
 from whichbits.cli.manifests import refuse_images
 from whichbits.cli.outcome import exit_code
@@ -30,7 +31,8 @@ from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import stop_on_signals
 from whichbits.drive.crew.engage import engaged, refuse_missing_crew
 from whichbits.errors import BadInput, ServerNotReady, WhichbitsError
-from whichbits.language.language import Code
+from whichbits.language.language import Language, language
+from whichbits.language.phrase import phrase
 from whichbits.record.run import Run
 from whichbits.record.schema import SCHEMA_VERSION, Manifest, SearchRecord
 from whichbits.record.writer import RunWriter
@@ -42,6 +44,7 @@ from whichbits.report.terminal import print_summary
 from whichbits.serve.engine import engine
 from whichbits.study.arm import Arm
 from whichbits.study.model import Study
+from whichbits.study.search import budget_words
 from whichbits.traffic.facts import refuse_changed
 from whichbits.traffic.plan import traffic_facts
 
@@ -59,7 +62,7 @@ def run(
     print_manifests: Switch = False,
     image: str | None = None,
     driver_image: str | None = None,
-    lang: Code = "en",
+    lang: Lang = "en",
 ) -> int:
     """Serve each arm, drive equal traffic at it, and say which bits win from which load on.
 
@@ -83,18 +86,34 @@ def run(
     refuse_missing_crew(task.study.client)
     insist_on_quality(task.study)
     if dry_run:
-        show_plan(task.study, task.visits, Console(stderr=json))
+        show_plan(task.study, task.visits, Console(stderr=json), language(lang))
         if task.study.searches:
-            _say(f"This is the first sweep; what follows is decided then, within {task.study.budget:g} s in all.")
+            _say(_on_the_budget(task), language(lang))
         return 0
     if task.folder is not None and not task.visits and not unasked(task.study, task.folder):
-        _say(f"Nothing is left to do: every cell of {task.folder} is done.")
+        _say(phrase("Nothing is left to do: every cell of {folder} is done.", folder=task.folder), language(lang))
         return answer(task.folder, task.study, Ended(), json=json, lang=lang)
     return carry_out(task, output, json=json, plain=plain, lang=lang)
 
 
+def _on_the_budget(task: Task) -> str:
+    """Return what a search may spend, and whether its first sweep is likely to fit."""
+    said = phrase(
+        "This is the first sweep; what follows is decided then, within {budget:g} s in all, starts included.",
+        budget=task.study.budget,
+    )
+    needed_s = study_estimate(task.study, task.visits).seconds
+    if needed_s <= task.study.budget:
+        return said
+    return phrase(
+        "{said} By the rough rule the sweep alone takes longer: `budget: {needed}` would hold it.",
+        said=said,
+        needed=budget_words(needed_s),
+    )
+
+
 def carry_out(
-    task: Task, output: Path | None, *, json: bool, plain: bool, show: Show = print_summary, lang: Code = "en"
+    task: Task, output: Path | None, *, json: bool, plain: bool, show: Show = print_summary, lang: Lang = "en"
 ) -> int:
     """Serve and drive what is left of a task, write its report, ``show`` the answer, and return the exit code."""
     traffic_facts(task.study)  # files that cannot be read are known before weights are fetched
@@ -136,14 +155,14 @@ async def _conduct(stage: Stage, left: Sequence[Visit], *, resumed: bool) -> End
 
 
 def answer(
-    folder: Path, study: Study, ended: Ended, *, json: bool, show: Show = print_summary, lang: Code = "en"
+    folder: Path, study: Study, ended: Ended, *, json: bool, show: Show = print_summary, lang: Lang = "en"
 ) -> int:
     """Write the report, print the answer and then what went wrong, and return the exit code."""
     summary = rebuild_reports(folder, json_to_stdout=json, show=show, lang=lang)
     if ended.error is not None:
         raise ended.error
     for failure in ended.failures:
-        print_error(failure, Console(stderr=True))
+        print_error(failure, Console(stderr=True), language(lang))
     return exit_code(Run.load(folder).manifest, summary, study, ended.failures)
 
 
@@ -205,5 +224,5 @@ def _now() -> str:
     return datetime.now(UTC).astimezone().isoformat(timespec="seconds")
 
 
-def _say(text: str) -> None:
-    Console(stderr=True).print(Text(text), soft_wrap=True)
+def _say(text: str, spoken: Language) -> None:
+    Console(stderr=True).print(Text(spoken.say(text)), soft_wrap=True)

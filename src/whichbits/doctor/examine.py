@@ -12,6 +12,7 @@ from whichbits.doctor.gpus import check_gpus
 from whichbits.doctor.interpreter import Interpreter, ask_interpreter
 from whichbits.doctor.machine import check_machine
 from whichbits.doctor.packages import check_python, check_requirements
+from whichbits.doctor.together import check_together
 from whichbits.errors import WhichbitsError
 from whichbits.study.model import Study
 
@@ -32,7 +33,7 @@ def examine(
     checks += [check_imports] if imports else []
     checks += [check_bench]
     checks += [] if commands is None else [partial(check_commands, commands)]
-    checks += [check_gpus, check_machine, check_targets, check_arms]
+    checks += [check_gpus, check_machine, check_targets, check_arms, check_together]
     return [said for check in checks for said in _said_by(check, patient)]
 
 

@@ -15,6 +15,7 @@ from whichbits.analyze.latency.request_timelines import CellRequests
 from whichbits.analyze.summary import Summary
 from whichbits.language.language import ENGLISH, Code, Language, language
 from whichbits.language.phrase import Phrase, joined, phrase
+from whichbits.language.recognition import recognise
 from whichbits.record.schema import Manifest
 from whichbits.report.answer import predictions, regimes
 from whichbits.report.answer.lead import checks, lead, unknowns
@@ -171,6 +172,7 @@ def _environment(code: Code) -> Environment:
     )
     environment.filters |= {
         "number": number,
+        "recognised": recognise,
         "count": count,
         "crossing": crossing_text,
         "grounds": grounds,

@@ -10,6 +10,7 @@ import yaml
 from whichbits.analyze.summary import ArmSummary, CellSummary, Summary
 from whichbits.drive.reasons import known_again
 from whichbits.language.phrase import joined, phrase
+from whichbits.language.recognition import recognise
 from whichbits.record.schema import ArmRecord, Cell, ClientHealth, Fact, Manifest
 from whichbits.report.wording import MISSING, VERDICTS, failures, load_text, number
 
@@ -143,7 +144,7 @@ def _client_row(cell: CellSummary, recorded: Cell | None) -> ClientRow:
         remarks=(
             *(map(known_again, health.reasons) if health else ()),
             *(_clocks(health) if health else ()),
-            *(recorded.notes if recorded else ()),
+            *(map(recognise, recorded.notes) if recorded else ()),
         ),
     )
 

@@ -118,14 +118,8 @@ def _other(crossover: Crossover) -> str:
 
 
 def _ratios(crossover: Crossover) -> str:
-    points = zip(crossover.loads, crossover.ratios, crossover.ratio_intervals, strict=True)
-    ratios = joined(
-        ", ",
-        (
-            phrase("{ratio:.2f} ({low:.2f} to {high:.2f}) at {load:g}", ratio=ratio, low=low, high=high, load=load)
-            for load, ratio, (low, high) in points
-        ),
-    )
+    points = enumerate(zip(crossover.loads, crossover.ratios, strict=True))
+    ratios = joined(", ", (_ratio(crossover, at, load, ratio) for at, (load, ratio) in points))
     return phrase("{list}: {ratios}", list=joined(" / ", crossover.arms), ratios=ratios)
 
 
@@ -143,3 +137,11 @@ def _too_noisy(count: int, total: int) -> str:
     if count == 1:
         return phrase("1 of {total} pairs of arms is too noisy", total=total)
     return phrase("{count} of {total} pairs of arms are too noisy", count=count, total=total)
+
+
+def _ratio(crossover: Crossover, at: int, load: float, ratio: float) -> str:
+    """Return a ratio with its interval; a prediction without draws has none."""
+    if not crossover.ratio_intervals:
+        return phrase("{ratio:.2f} at {load:g}", ratio=ratio, load=load)
+    low, high = crossover.ratio_intervals[at]
+    return phrase("{ratio:.2f} ({low:.2f} to {high:.2f}) at {load:g}", ratio=ratio, low=low, high=high, load=load)

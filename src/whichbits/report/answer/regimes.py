@@ -10,6 +10,7 @@ from whichbits.analyze.summary import Summary
 from whichbits.analyze.summary.verdicts import Answer, Regime
 from whichbits.language.language import Say
 from whichbits.language.phrase import Phrase, joined, listed, phrase
+from whichbits.language.recognition import recognise
 from whichbits.report.answer.lead import Unknown, checks, unknowns
 from whichbits.report.cells.measures import DRAWN, MEASURES
 from whichbits.report.grid import grid
@@ -104,7 +105,7 @@ def _parts(answer: Answer | None) -> tuple[tuple[str, str, tuple[str, ...]], ...
 
 def _held(answer: Answer) -> tuple[str, ...]:
     return tuple(
-        phrase("{name}: {words}", name=_HELD.get(name, name), words=words or phrase("not known"))
+        phrase("{name}: {words}", name=_HELD.get(name, name), words=recognise(words) if words else phrase("not known"))
         for name, words in answer.holds_for.items()
     )
 

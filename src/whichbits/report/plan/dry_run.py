@@ -5,29 +5,46 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
+from whichbits.analyze import amounts
 from whichbits.conduct.estimate import PlannedCell, planned_cells, study_estimate
 from whichbits.conduct.order import Visit
+from whichbits.language.language import ENGLISH, Language
+from whichbits.language.phrase import joined, phrase
+from whichbits.language.recognition import tell
 from whichbits.study.model import Study
 
 
-def show_plan(study: Study, visits: Sequence[Visit], console: Console) -> None:
+def show_plan(study: Study, visits: Sequence[Visit], console: Console, spoken: Language = ENGLISH) -> None:
     """Print the cells in the order they would run, and the estimated time of the whole."""
     cells = planned_cells(study, visits)
     starts = sum(len(visit.arms) for visit in visits)
-    counts = {"arm": len(study.arms), "cell": len(cells), "server start": starts}
-    told = ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for what, count in counts.items())
-    console.print(f"[bold]{study.name}[/]: {told}")
-    console.print(_table(cells))
+    counted = joined(", ", (amounts.arms(len(study.arms)), amounts.cells(len(cells)), amounts.server_starts(starts)))
+    console.print(f"[bold]{study.name}[/]: {spoken.say(counted)}")
+    console.print(_table(cells, spoken))
     estimate = study_estimate(study, visits)
-    supposed = f" for {estimate.supposes}" if estimate.supposes else ""
-    console.print(f"About {_minutes(estimate.seconds)}, by a rough rule{supposed}; cache policy '{study.cache}'.")
+    supposes = tell(estimate.supposes, spoken) if estimate.supposes else ""
+    rule = phrase(
+        "About {time}, by a rough rule{supposed}; cache policy '{cache}'.",
+        time=_minutes(estimate.seconds),
+        supposed=phrase(" for {supposes}", supposes=supposes) if supposes else "",
+        cache=study.cache,
+    )
+    console.print(spoken.say(rule))
 
 
-def _table(cells: Sequence[PlannedCell]) -> Table:
+def _table(cells: Sequence[PlannedCell], spoken: Language) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("arm")
-    for heading in ("load", "repeat", "requests", "prompt tokens", "output tokens", "about"):
-        table.add_column(heading, justify="right")
+    table.add_column(spoken.say(phrase("arm")))
+    headings = (
+        phrase("load"),
+        phrase("repeat"),
+        phrase("requests"),
+        phrase("prompt tokens"),
+        phrase("output tokens"),
+        phrase("about"),
+    )
+    for heading in headings:
+        table.add_column(spoken.say(heading), justify="right")
     for cell in cells:
         numbers = (cell.repeat + 1, cell.requests, f"{cell.prompt_tokens:,}", f"{cell.output_tokens:,}")
         table.add_row(cell.arm, str(cell.load), *map(str, numbers), f"{cell.seconds:.0f} s")
@@ -35,4 +52,8 @@ def _table(cells: Sequence[PlannedCell]) -> Table:
 
 
 def _minutes(seconds: float) -> str:
-    return f"{seconds / 60:.1f} minutes" if seconds >= 90 else f"{seconds:.0f} seconds"
+    return (
+        phrase("{minutes:.1f} minutes", minutes=seconds / 60)
+        if seconds >= 90
+        else phrase("{seconds:.0f} seconds", seconds=seconds)
+    )
