@@ -121,7 +121,7 @@ KINDS = {
 
 def leftovers(page: str) -> list[str]:
     """Return what looks like an English sentence, but for what is code or was recorded as it stands."""
-    shown = re.sub(r"<(style|pre|code)\b.*?</\1>|<table class=\"plain facts\">.*?</table>", "\n", page, flags=re.DOTALL)
+    shown = re.sub(r"(?s)<(style|script|pre|code)\b.*?</\1>|<table class=\"plain facts\">.*?</table>", "\n", page)
     labels = re.findall(r'(?:aria-label|title|placeholder)="([^"]*)"', shown)
     texts = [*re.sub("<[^>]*>", "\n", shown).split("\n"), *labels]
     found = [markup.unescape(each) for each in texts if SENTENCE.search(markup.unescape(each))]

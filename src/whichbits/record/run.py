@@ -78,6 +78,11 @@ class Run:
         return rows
 
     @cached_property
+    def cells_with_requests(self) -> frozenset[int]:
+        """The numbers of the cells that have requests. Only one column is read, whatever their chunks take."""
+        return frozenset(self._row_groups.cells)
+
+    @cached_property
     def _row_groups(self) -> RowGroups:
         return RowGroups(self.folder)
 

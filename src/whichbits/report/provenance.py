@@ -11,7 +11,7 @@ from whichbits.analyze.summary import ArmSummary, CellSummary, Summary
 from whichbits.drive.reasons import known_again
 from whichbits.language.phrase import joined, phrase
 from whichbits.language.recognition import recognise
-from whichbits.record.schema import ArmRecord, Cell, Fact, Manifest
+from whichbits.record.schema import ArmRecord, Cell, ClientHealth, Fact, Manifest
 from whichbits.report.wording import MISSING, VERDICTS, failures, load_text, number
 
 
@@ -152,8 +152,25 @@ def _client_row(cell: CellSummary, recorded: Cell | None) -> ClientRow:
         cache=(recorded.cache_state if recorded else None) or MISSING,
         remarks=(
             *(map(known_again, health.reasons) if health else ()),
+            *(_clocks(health) if health else ()),
             *(map(recognise, recorded.notes) if recorded else ()),
         ),
+    )
+
+
+def _clocks(health: ClientHealth) -> Iterator[str]:
+    """Say how far times may be off where a cell was sent from several machines."""
+    if health.clock_error_ms is None:
+        return
+    drift = (
+        ""
+        if health.clock_drift_ms is None
+        else phrase(", and moved by {ms} ms during the cell", ms=number(health.clock_drift_ms))
+    )
+    yield phrase(
+        "sent from several machines: the worst of their clocks may be off by {ms} ms{drift}",
+        ms=number(health.clock_error_ms),
+        drift=drift,
     )
 
 

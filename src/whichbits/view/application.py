@@ -18,6 +18,7 @@ from whichbits.errors import WhichbitsError
 from whichbits.language.language import Code
 from whichbits.language.phrase import phrase
 from whichbits.record.run import Run
+from whichbits.report.policy import POLICY
 from whichbits.view import pages
 from whichbits.view.catalogue import Catalogue, Entry
 from whichbits.view.door import door
@@ -26,7 +27,6 @@ from whichbits.view.files import content_type, files_of, find_file
 from whichbits.view.reports import Reports
 from whichbits.view.selection import Selection
 
-_REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 _STATIC = Path(__file__).parent / "static"
 
 
@@ -71,7 +71,7 @@ class _Site:
     async def report(self, request: web.Request) -> web.Response:
         content = await self._reports.of(self._entry(request).folder, asked_language(request, self._lang))
         return web.Response(
-            body=content, content_type="text/html", charset="utf-8", headers={"Content-Security-Policy": _REPORT_POLICY}
+            body=content, content_type="text/html", charset="utf-8", headers={"Content-Security-Policy": POLICY}
         )
 
     async def state(self, request: web.Request) -> web.Response:
@@ -85,7 +85,7 @@ class _Site:
         if found is None:
             raise web.HTTPNotFound(text="This run has no such file.\n")
         # A picture or page of a run opens as one, but runs nothing and asks for nothing.
-        headers = {"Content-Type": content_type(found), "Content-Security-Policy": f"sandbox; {_REPORT_POLICY}"}
+        headers = {"Content-Type": content_type(found), "Content-Security-Policy": f"sandbox; {POLICY}"}
         return web.FileResponse(found, headers=headers)
 
     async def compare(self, request: web.Request) -> web.Response:

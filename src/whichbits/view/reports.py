@@ -5,6 +5,7 @@ import re
 from collections import OrderedDict
 from pathlib import Path
 
+from whichbits.analyze.latency.request_timelines import request_timelines
 from whichbits.analyze.summarize import summarize
 from whichbits.language.language import Code, language
 from whichbits.record.manifest import FILE_NAME
@@ -53,4 +54,4 @@ class Reports:
 
 def _make(folder: Path, lang: Code) -> bytes:
     run = Run.load(folder)
-    return html(summarize(run), run.manifest, language(lang))["report.html"]
+    return html(summarize(run), run.manifest, language(lang), request_timelines(run))["report.html"]

@@ -22,7 +22,7 @@ def marks(trap: Trap) -> list[pytest.MarkDecorator]:
 
 
 def environment(trap: Trap, folder: Path) -> Made:
-    """Make a trap's environment, or skip where Debian's archive cannot be reached, as behind a mirror of one release."""
+    """Make a trap's environment, or skip where Debian's archive cannot be reached, as behind a mirror."""
     try:
         return trap.make(folder)
     except subprocess.CalledProcessError as failed:

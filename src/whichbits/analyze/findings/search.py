@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from whichbits.analyze import amounts
 from whichbits.analyze.curves.drift import drifts
 from whichbits.analyze.findings.observed import Observed
 from whichbits.analyze.summary import Finding
@@ -25,10 +26,10 @@ def bought(observed: Observed) -> Iterator[Finding]:
     )
     cells_s = _measured_seconds(observed)
     text = phrase(
-        "The study decided {cells} cells in {count} steps within {spent_s:.0f} s, of which cells took {cells_s:.0f} "
-        "and starts, warm-up and pauses the rest{end}.",
-        cells=cells,
-        count=len(search.steps),
+        "The study decided {cells} in {steps} within {spent_s:.0f} s, of which cells took {cells_s:.0f} and starts, "
+        "warm-up and pauses the rest{end}.",
+        cells=amounts.cells(cells),
+        steps=amounts.steps(len(search.steps)),
         spent_s=search.spent_s,
         cells_s=cells_s,
         end=end,
@@ -40,7 +41,7 @@ def _steps(search: SearchRecord) -> Iterator[str]:
     """Return a line a step, in their order; steps that sought and bought the same stand once, with their number."""
     lines = Counter(map(_step, search.steps))
     for line, count in lines.items():
-        yield line if count == 1 else phrase("{line} ({count} steps)", line=line, count=count)
+        yield line if count == 1 else phrase("{line} ({steps})", line=line, steps=amounts.steps(count))
 
 
 def _step(step: SearchStep) -> str:

@@ -8,6 +8,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from whichbits.analyze import amounts
 from whichbits.analyze.comparison.comparison import Comparison, PairComparison, Row
 from whichbits.analyze.comparison.gates import GateOutcome
 from whichbits.analyze.curves.load_curves import METRICS
@@ -148,9 +149,11 @@ def method_text(pair: PairComparison, margin: float) -> str:
     if not any(row.low is not None for row in compared):
         how = phrase("no requests are kept: no intervals")
     repeats = max((row.repeats for row in compared), default=0)
-    times = phrase("1 repeat") if repeats == 1 else phrase("{repeats} repeats", repeats=repeats)
     return phrase(
-        "{how}; {times}; equal within {margin:g} %; intervals hold 95 %", how=how, times=times, margin=margin * 100
+        "{how}; {times}; equal within {margin:g} %; intervals hold 95 %",
+        how=how,
+        times=amounts.repeats(repeats),
+        margin=margin * 100,
     )
 
 

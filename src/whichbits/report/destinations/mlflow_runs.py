@@ -6,6 +6,7 @@ Source of the calls: https://mlflow.org/docs/latest/ml/tracking/tracking-api
 from collections.abc import Iterator
 from typing import Any
 
+from whichbits.analyze import amounts
 from whichbits.language.phrase import phrase
 from whichbits.report.destinations.arm_series import ArmSeries, arm_series
 from whichbits.report.destinations.destination import Outgoing, library, refused
@@ -28,9 +29,9 @@ def mlflow_runs(outgoing: Outgoing) -> Iterator[str]:
             for series in arm_series(summary):
                 _log(mlflow, series)
                 yield phrase(
-                    "mlflow: {arm}, {cells} cells, in run {run}",
+                    "mlflow: {arm}, {cells}, in run {run}",
                     arm=series.arm,
-                    cells=len(series.points),
+                    cells=amounts.cells(len(series.points)),
                     run=parent.info.run_id,
                 )
     except mlflow.MlflowException as error:

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
+from whichbits.analyze import amounts
 from whichbits.conduct.estimate import PlannedCell, planned_cells, study_estimate
 from whichbits.conduct.order import Visit
 from whichbits.language.language import ENGLISH, Language
-from whichbits.language.phrase import phrase
+from whichbits.language.phrase import joined, phrase
 from whichbits.language.recognition import tell
 from whichbits.study.model import Study
 
@@ -17,9 +18,7 @@ def show_plan(study: Study, visits: Sequence[Visit], console: Console, spoken: L
     """Print the cells in the order they would run, and the estimated time of the whole."""
     cells = planned_cells(study, visits)
     starts = sum(len(visit.arms) for visit in visits)
-    counted = phrase(
-        "{arms} arms, {cells} cells, {starts} server starts", arms=len(study.arms), cells=len(cells), starts=starts
-    )
+    counted = joined(", ", (amounts.arms(len(study.arms)), amounts.cells(len(cells)), amounts.server_starts(starts)))
     console.print(f"[bold]{study.name}[/]: {spoken.say(counted)}")
     console.print(_table(cells, spoken))
     estimate = study_estimate(study, visits)
@@ -47,7 +46,7 @@ def _table(cells: Sequence[PlannedCell], spoken: Language) -> Table:
     for heading in headings:
         table.add_column(spoken.say(heading), justify="right")
     for cell in cells:
-        numbers = (cell.repeat, cell.requests, f"{cell.prompt_tokens:,}", f"{cell.output_tokens:,}")
+        numbers = (cell.repeat + 1, cell.requests, f"{cell.prompt_tokens:,}", f"{cell.output_tokens:,}")
         table.add_row(cell.arm, str(cell.load), *map(str, numbers), f"{cell.seconds:.0f} s")
     return table
 
