@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test test-vllm test-browser test-ray chromium kubectl docs lint types rooms format schema clean
+.PHONY: help demo test test-traps test-vllm test-browser test-ray chromium kubectl docs lint types rooms format schema clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -23,7 +23,7 @@ kubectl:  ## install kubectl for the tests of Kubernetes, where apt is there and
 	  && $(APT) install -y --no-install-recommends kubernetes-client; } \
 	|| echo "kubectl is not here and cannot be installed: its tests are skipped"
 
-test-browser: .venv/dev.stamp chromium  ## open the pages in a real Chromium
+test-browser: .venv/dev.stamp chromium docs  ## open the reports, the runs and the documentation in a real Chromium
 	$(BIN)/python -m pytest -m browser tests/browser
 
 chromium:  ## install Chromium for the tests of pages, where apt is there and lets you
@@ -37,6 +37,9 @@ docs: .venv/docs.stamp  ## build the documentation's site into build/site; a bro
 
 test-ray: .venv/ray.stamp  ## send from two machines of a Ray cluster on the loopback interface
 	$(BIN)/python -m pytest -m ray tests/ray --durations=5
+
+test-traps: .venv/dev.stamp  ## make the traps of an environment for real, and let the doctor find them: 250 MB
+	$(BIN)/python -m pytest -m traps tests/doctor/traps --durations=5
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .

@@ -120,13 +120,13 @@ def test_the_crossing_in_ttft_is_not_the_gpus(h200: Summary) -> None:
     assert (crossing.leader_low_load, crossing.leader_high_load) == ("fp8", "fp16")
     assert "in fp16 and fp8 at c256, c512" in finding.text
     assert "The front end's own clock shows most of it already" in finding.text
-    assert finding.evidence[-1].startswith("fp8 at c512, repeat 0: client's TTFT 3,971 ms, queue + prefill 231 ms")
+    assert finding.evidence[-1].startswith("fp8 at c512, repeat 1: client's TTFT 3,971 ms, queue + prefill 231 ms")
 
 
 def test_steps_with_prefill_are_a_second_kind_on_the_h200(h200: Summary) -> None:
     evidence = only(h200, "two_kinds_of_steps").evidence
 
-    assert "fp16 at c16, repeat 0: 95% at 4.90 ms and 5% at 10.8 ms" in evidence
+    assert "fp16 at c16, repeat 1: 95% at 4.90 ms and 5% at 10.8 ms" in evidence
 
 
 def test_what_must_not_be_said_of_the_h200(h200: Summary) -> None:

@@ -147,7 +147,7 @@ IDLE = {"activation_quantization_effective": Fact(value=False, source="server lo
         ),
         (replace(TWO_ARMS["bf16"], other_cpu_cores=0.75), "machine_not_quiet", "up to 0.75 of its cores"),
         (TWO_ARMS["w4a16"], "crossover", "even passes odd at 16"),
-        (TWO_ARMS["bf16"], "thin_tails", "4 of 4 cells"),
+        (TWO_ARMS["bf16"], "thin_tails", "all 4 cells"),
     ],
 )
 def test_what_is_odd_about_an_arm_is_found(tmp_path: Path, arm: SyntheticArm, code: str, words: str) -> None:
@@ -232,5 +232,5 @@ def test_a_run_killed_halfway_is_summarized_as_far_as_it_got(tmp_path: Path) -> 
     assert summary.interrupted
     assert [(cell.state, cell.requests) for cell in summary.cells] == [("done", 1), ("planned", 0)]
     assert [finding.text for finding in summary.findings if finding.code == "unfinished"] == [
-        "1 of 2 cells did not run to their end."
+        "Cut short or not run: 1 of 2 cells."
     ]

@@ -12,6 +12,8 @@ from whichbits.conduct.order import pending, visits
 from whichbits.study.model import Study
 from whichbits.study.read import quickstart
 
+TARGET = {"target": "http://127.0.0.1:8000"}
+
 
 def study(**changes: Any) -> Study:
     return Study.model_validate(quickstart().model_dump(mode="json") | changes)
@@ -105,3 +107,17 @@ def test_an_estimate_is_the_sum_of_its_parts() -> None:
 
     assert found.cells == tuple(cell.seconds for cell in planned_cells(quickstart(), planned))
     assert found.seconds == pytest.approx(sum(found.cells) + 9.0 * sum(len(visit.arms) for visit in planned))
+
+
+def test_starts_that_begin_at_once_take_as_long_as_one() -> None:
+    arms = {name: {"weight_format": "fp16", "model": "any", "engine": "mock"} for name in ("one", "two", "three")}
+    apart, together = (study(arms=arms, loads=[1], arms_together=at_once) for at_once in (False, True))
+
+    assert seconds(apart) - seconds(together) == pytest.approx(2 * 120.0)
+
+
+def test_servers_that_run_already_cost_no_start() -> None:
+    started, attached = ({"weight_format": "fp16", "model": "any", "engine": "vllm"} | more for more in ({}, TARGET))
+
+    first, second = (seconds(study(arms={"it": arm}, loads=[1])) for arm in (started, attached))
+    assert first - second == pytest.approx(120.0)

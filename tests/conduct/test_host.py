@@ -5,6 +5,7 @@ import pytest
 
 from whichbits.conduct import host
 from whichbits.conduct.host import host_facts, tool_versions
+from whichbits.hardware.container import ContainerLimits
 
 
 class Facts(msgspec.Struct, forbid_unknown_fields=True):
@@ -13,6 +14,7 @@ class Facts(msgspec.Struct, forbid_unknown_fields=True):
     cpu_quota_cores: float | None
     memory_gib: float
     memory_limit_gib: float | None
+    open_files_limit: int | None
     cpu_flags: list[str]
     kernel: str
     system: str
@@ -27,18 +29,11 @@ def test_facts_survive_json() -> None:
     assert facts.memory_gib > 0
 
 
-@pytest.mark.parametrize(
-    ("quota", "memory", "expected"),
-    [("150000 100000", "1073741824", (1.5, 1.0)), ("max 100000", "max", (None, None)), ("", "", (None, None))],
-)
-def test_limits_of_a_container_are_read_and_no_limit_is_none(
-    monkeypatch: pytest.MonkeyPatch, quota: str, memory: str, expected: tuple[float | None, float | None]
-) -> None:
-    files = {"/sys/fs/cgroup/cpu.max": quota, "/sys/fs/cgroup/memory.max": memory}
-    monkeypatch.setattr(host, "_text", lambda path: files.get(path, ""))
+def test_limits_of_a_container_are_facts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "container_limits", lambda: ContainerLimits(memory=2**30, processors=1.5))
     facts = host_facts()
 
-    assert (facts["cpu_quota_cores"], facts["memory_limit_gib"]) == expected
+    assert (facts["cpu_quota_cores"], facts["memory_limit_gib"]) == (1.5, 1.0)
 
 
 def test_versions_name_what_carries_the_measurement_and_nothing_that_is_not_installed(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tests.docs.pages import DOCS, ROOT
 
-PAGES = [*sorted(DOCS.glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+PAGES = [*sorted(DOCS.glob("*.md")), *(ROOT / name for name in ("README.md", "README.ko.md", "CONTRIBUTING.md"))]
 
 _FENCE = re.compile(r"^(?: *)```(?:sh|bash|console|yaml|)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 _INDENTED = re.compile(r"^ {4,}(?:- run: |run: |\$ )?(whichbits .*)$", re.MULTILINE)

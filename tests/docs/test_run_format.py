@@ -5,7 +5,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
+import duckdb
 import pyarrow as pa
 import pytest
 
@@ -34,7 +34,7 @@ from whichbits.analyze.quality.measures import (
     Valued,
     WorstPosition,
 )
-from whichbits.analyze.summarize import summarize
+from whichbits.analyze.summarize import summarize, summary_json
 from whichbits.analyze.summary import (
     ArmSummary,
     CellSummary,
@@ -117,13 +117,56 @@ def test_every_key_of_a_scrape_is_named() -> None:
     assert {field.name for field in fields(Scrape)} <= named
 
 
-def test_the_pandas_recipe_gives_the_median_ttft(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = make_run(tmp_path)
-    recipe = re.search(r"\*\*pandas\*\*\n\n```python\n(.*?)```", PAGE, re.DOTALL)
-    assert recipe
-    monkeypatch.chdir(folder)
-    scope: dict[str, Any] = {"pandas": pd}
-    exec(recipe[1], scope)  # noqa: S102 - the page's own lines
+def recipe(before: str, language: str) -> str:
+    """The first block of ``language`` after a text of the page."""
+    found = re.search(rf"{re.escape(before)}.*?```{language}\n(.*?)```", PAGE, re.DOTALL)
+    assert found
+    return found[1]
 
-    expected = {cell.cell: cell.ttft_ms.p50 for cell in summarize(Run.load(folder)).cells}
-    assert scope["median"].to_dict() == pytest.approx(expected)
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run with its summary, entered."""
+    made = make_run(tmp_path)
+    (made / "summary.json").write_bytes(summary_json(summarize(Run.load(made))))
+    monkeypatch.chdir(made)
+    return made
+
+
+def median_ttft(folder: Path) -> dict[int, float | None]:
+    return {cell.cell: cell.ttft_ms.p50 for cell in summarize(Run.load(folder)).cells}
+
+
+def test_the_pandas_recipe_gives_the_median_ttft(folder: Path) -> None:
+    scope: dict[str, Any] = {}
+    exec(recipe("**pandas**", "python"), scope)  # noqa: S102 - the page's own lines
+
+    assert scope["median"].to_dict() == pytest.approx(median_ttft(folder))
+
+
+def test_the_polars_recipe_gives_the_median_ttft(folder: Path) -> None:
+    scope: dict[str, Any] = {}
+    exec(recipe("**polars**", "python"), scope)  # noqa: S102 - the page's own lines
+
+    assert dict(scope["median"].iter_rows()) == pytest.approx(median_ttft(folder))
+
+
+def test_the_duckdb_recipe_gives_the_median_ttft(folder: Path) -> None:
+    assert dict(duckdb.connect().execute(recipe("**DuckDB**", "sql")).fetchall()) == pytest.approx(median_ttft(folder))
+
+
+def test_duckdb_reads_the_summary(folder: Path) -> None:
+    rows = duckdb.connect().execute(recipe("DuckDB reads as well", "sql")).fetchall()
+
+    # 12 * load**0.1 against 6 * load**0.35, at one stream.
+    assert [row[:3] for row in rows if row[1] == 1] == [("bf16", 1, pytest.approx(12)), ("w4a16", 1, pytest.approx(6))]
+
+
+def test_the_scrapes_recipe_reads_each_page(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder.parent / "runs").mkdir()
+    folder.rename(folder.parent / "runs" / "2026-11-29T1404-mine")
+    monkeypatch.chdir(folder.parent)
+    scope: dict[str, Any] = {}
+    exec(recipe("## scrapes/", "python"), scope)  # noqa: S102 - the page's own lines
+
+    assert scope["run"].manifest.name == "synthetic"

@@ -40,13 +40,14 @@ def test_every_link_holds_on_the_site(pages: Path) -> None:
     assert [(page, link) for page, link in links if not (pages / link).exists()] == []
 
 
-def test_llms_txt_lists_every_page_with_a_sentence(pages: Path) -> None:
-    lines = (pages / "llms.txt").read_text().splitlines()
-    entries = re.findall(r"^- \[[^\]]+\]\(([^)]+)\): \S.*$", "\n".join(lines), re.MULTILINE)
+def test_llms_txt_lists_every_page_with_a_sentence_under_its_heading(pages: Path) -> None:
+    text = (pages / "llms.txt").read_text()
+    entries = re.findall(r"^- \[[^\]]+\]\(([^)]+)\): \S.*$", text, re.MULTILINE)
+    nav = tomllib.loads((ROOT / "zensical.toml").read_text())["project"]["nav"]
 
-    assert lines[0] == "# whichbits"
-    assert lines[2].startswith("> **Which bits should you serve, and from which load on?**")
-    assert sorted(entries) == sorted(path.name for path in pages.glob("*.md") if path.name != "index.md")
+    assert text.startswith("# whichbits\n\n> **Which bits should you serve, and from which load on?**")
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == [title for each in nav[1:] for title in each]
+    assert entries == [name for name in listed(nav) if name != "index.md"]
 
 
 def test_links_are_moved_named_or_refused(tmp_path: Path) -> None:
@@ -58,7 +59,8 @@ def test_links_are_moved_named_or_refused(tmp_path: Path) -> None:
 
     assert written("[a](../README.md#install)") == "[a](index.md#install)"
     assert written("[a](study.md) [b](https://x.org) [c](#here)") == "[a](study.md) [b](https://x.org) [c](#here)"
-    assert written("[the study](../studies/seed-l4.yaml)") == "the study (`studies/seed-l4.yaml` in the repository)"
+    assert written("[the study](../studies/seed-l4.yaml)") == "the study (`studies/seed-l4.yaml`)"
+    assert written("[studies/seed-l4.yaml](../studies/seed-l4.yaml)") == "`studies/seed-l4.yaml`"
     with pytest.raises(FileNotFoundError, match=r"nowhere\.md"):
         written("[a](nowhere.md)")
 

@@ -19,62 +19,17 @@ def study(arm: dict[str, Any], **keys: Any) -> Study:
     return Study.model_validate({"name": "s", "arms": {"a": arm}, "traffic": {"kind": "chat"}, "loads": [1], **keys})
 
 
-def vllm(tmp_path: Path, **files: str) -> dict[str, Any]:
-    folder = tmp_path / "model"
-    folder.mkdir()
-    for name, text in files.items():
-        (folder / name.replace("__", ".")).write_text(text)
-    return {"weight_format": "bf16", "model": str(folder), "engine": "vllm"}
+def test_an_arm_that_its_engine_refuses() -> None:
+    found = list(
+        check_arms(Patient((), study({"weight_format": "w4a8-int8", "model": "no-such", "engine": "embedded"})))
+    )
+    assert [(each.subject, each.state) for each in found] == [("arm a", "problem")]
+    assert found[0].fix
 
 
-QWEN = json.dumps(
-    {
-        "architectures": ["Qwen2ForCausalLM"],
-        "model_type": "qwen2",
-        "hidden_size": 3584,
-        "intermediate_size": 18944,
-        "num_hidden_layers": 28,
-        "num_attention_heads": 28,
-        "num_key_value_heads": 4,
-        "vocab_size": 152064,
-        "torch_dtype": "bfloat16",
-    }
-)
-
-
-def test_a_checkpoint_without_a_tokenizer(tmp_path: Path) -> None:
-    found = {each.code: each.state for each in check_arms(Patient((), study(vllm(tmp_path, config__json=QWEN))))}
-    assert found["tokenizer_missing"] == "problem"
-
-
-def test_the_kernel_and_the_kv_cache_on_the_card_that_the_study_names(tmp_path: Path) -> None:
-    arm = vllm(tmp_path, config__json=QWEN, tokenizer__json="{}")
-    found = {each.code: each for each in check_arms(Patient((), study(arm, gpu="L4")))}
-    assert found["arm_fits"].state == "good"
-    assert "14.2 GiB of weights" in found["arm_fits"].found
-
-
-def test_weights_that_do_not_fit_the_card(tmp_path: Path) -> None:
-    arm = vllm(tmp_path, config__json=QWEN.replace("bfloat16", "float16"), tokenizer__json="{}")
-    fitting = arm | {"weight_format": "fp16"}
-    found = {each.code: each.state for each in check_arms(Patient((), study(fitting, gpu="T4")))}
-    assert found["does_not_fit"] == "problem"
-
-
-def test_a_hub_that_may_not_be_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setenv("HF_HOME", str(tmp_path))
-    arm = {"weight_format": "bf16", "model": "Qwen/Qwen2.5-7B-Instruct", "engine": "vllm"}
-    assert "hub_offline" in {each.code for each in check_arms(Patient((), study(arm)))}
-
-
-def test_a_hub_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("HF_HUB_OFFLINE", "HTTPS_PROXY", "https_proxy"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HF_HOME", str(tmp_path))
-    monkeypatch.setenv("HF_ENDPOINT", NOBODY_LISTENS)
-    arm = {"weight_format": "bf16", "model": "Qwen/Qwen2.5-7B-Instruct", "engine": "vllm"}
-    assert "hub_unreachable" in {each.code for each in check_arms(Patient((), study(arm)))}
+def test_an_arm_that_its_engine_takes() -> None:
+    found = list(check_arms(Patient((), study({"weight_format": "w4a16", "model": "m", "engine": "mock"}))))
+    assert [(each.code, each.state) for each in found] == [("arm", "good")]
 
 
 def test_a_server_that_runs_no_more() -> None:

@@ -10,48 +10,91 @@ from whichbits.doctor.gpus import driver, look_at
 from whichbits.doctor.interpreter import ask_interpreter
 from whichbits.hardware.gpu_states import GpuState, GpuUser, gpu_states, gpu_users
 
-CARD = "0, NVIDIA L4, GPU-1, 580.82.07, 8.9, 23034, {used}, {limit}, 72.00, 2040, {clock}, 2040, {mig}, 0"
+# As nvidia-smi 580.159.04 answers for an H200, with what differs between tests left open.
+CARD = (
+    "0, NVIDIA H200, GPU-c66081e9-2f34-5f91-0449-9fa1c36be990, 580.159.04, 9.0, 143771, {used}, {limit}, 700.00, 1980, "
+    "{clock}, 1980, {mig}, 0, {free}, {persistent}, {mode}"
+)
+UUID = "GPU-c66081e9-2f34-5f91-0449-9fa1c36be990"
+USER = f"{UUID}, 442, python3, 4706\n"
+IDLE = f"{UUID}, Not Active, Not Active, Not Active, Not Active"
+NO_FIELD = 'Field "clocks_event_reasons.hw_thermal_slowdown" is not a valid field to query.'
+DEFAULTS = {
+    "used": "0",
+    "limit": "700.00",
+    "clock": "1980",
+    "mig": "Disabled",
+    "free": "143156",
+    "persistent": "Enabled",
+    "mode": "Default",
+}
 
 
-def smi(folder: Path, card: str, users: str = "") -> None:
-    """Write an nvidia-smi that answers both questions."""
+def card(**different: str) -> str:
+    return CARD.format(**(DEFAULTS | different))
+
+
+def smi(folder: Path, card: str, users: str = "", slowed: str = IDLE, *, old: bool = False) -> None:
+    """Write an nvidia-smi that answers what it is asked; an ``old`` one does not know the newer fields."""
     program = folder / "nvidia-smi"
-    program.write_text(f"#!/bin/sh\ncase \"$1\" in *compute-apps*) printf '%s' '{users}';; *) echo '{card}';; esac\n")
+    unknown = f"echo '{NO_FIELD}'; exit 2" if old else f"echo '{slowed}'"
+    program.write_text(
+        f"#!/bin/sh\ncase \"$1\" in\n*compute-apps*) printf '%s' '{users}';;\n"
+        f"*clocks_event_reasons*) {unknown};;\n*clocks_throttle_reasons*) echo '{slowed}';;\n*) echo '{card}';;\nesac\n"
+    )
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
 
 
-def codes(monkeypatch: pytest.MonkeyPatch, folder: Path, card: str, users: str = "") -> dict[str, str]:
-    smi(folder, card, users)
+def codes(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, card: str, users: str = "", slowed: str = IDLE, *, old: bool = False
+) -> dict[str, str]:
+    smi(folder, card, users, slowed, old=old)
     monkeypatch.setenv("PATH", str(folder), prepend=":")
     state = gpu_states()[0]
     return {each.code: each.state for each in look_at(state, gpu_users())}
 
 
 def test_a_free_card_is_well(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    card = CARD.format(used=3, limit="72.00", clock=2040, mig="[N/A]")
-    assert codes(monkeypatch, tmp_path, card) == {"gpu": "good"}
+    assert codes(monkeypatch, tmp_path, card()) == {"gpu": "good"}
+    assert codes(monkeypatch, tmp_path, card(mig="[N/A]", persistent="[N/A]", mode="[N/A]")) == {"gpu": "good"}
 
 
 def test_a_card_that_is_not_itself(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    card = CARD.format(used=9000, limit="50.00", clock=1500, mig="Enabled")
-    assert codes(monkeypatch, tmp_path, card, "GPU-1, 42, python3, 8990\n") == {
+    odd = card(used="4715", free="138442", limit="500.00", clock="1500", mig="Enabled", persistent="Disabled")
+    assert codes(monkeypatch, tmp_path, odd, USER) == {
         "gpu_occupied": "problem",
         "gpu_power_capped": "note",
         "gpu_clock_lowered": "note",
         "gpu_mig": "note",
+        "gpu_not_persistent": "note",
     }
 
 
+@pytest.mark.parametrize(("mode", "state"), [("Exclusive_Process", "note"), ("Prohibited", "problem")])
+def test_a_card_that_turns_processes_away(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, mode: str, state: str
+) -> None:
+    assert codes(monkeypatch, tmp_path, card(mode=mode)) == {"gpu_compute_mode": state}
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_a_card_that_is_held_down_now(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, old: bool) -> None:
+    hot = f"{UUID}, Active, Not Active, Active, Not Active"
+    assert codes(monkeypatch, tmp_path, card(), slowed=hot, old=old) == {"gpu_slowed_now": "note"}
+    assert gpu_states()[0].slowed_by == ("hw_thermal_slowdown", "sw_thermal_slowdown")
+
+
 def test_memory_that_nobody_seems_to_hold_is_only_noted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    card = CARD.format(used=9000, limit="72.00", clock=2040, mig="Disabled")
-    assert codes(monkeypatch, tmp_path, card) == {"gpu_occupied": "note"}
+    assert codes(monkeypatch, tmp_path, card(used="9000")) == {"gpu_occupied": "note"}
 
 
 def test_what_the_driver_does_not_say_is_unknown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    smi(tmp_path, CARD.format(used="[N/A]", limit="[N/A]", clock="[N/A]", mig="[N/A]"), "GPU-1, 42, x, [N/A]\n")
+    silent = dict.fromkeys(("used", "limit", "clock", "mig", "free", "persistent", "mode"), "[N/A]")
+    smi(tmp_path, card(**silent), "GPU-1, 42, x, [N/A]\n")
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     state = gpu_states()[0]
-    assert (state.memory_used, state.power_limit, state.clock_set, state.mig) == (None, None, None, False)
+    assert (state.memory_used, state.memory_free, state.power_limit, state.clock_set) == (None, None, None, None)
+    assert (state.mig, state.persistent, state.compute_mode) == (False, None, None)
     assert gpu_users() == [GpuUser("GPU-1", "42", "x", None)]
 
 

@@ -1,40 +1,67 @@
-"""Limits of a machine and of a container."""
+"""What a machine and its container leave a study."""
 
-from pathlib import Path
+import os
+from typing import NamedTuple
 
-from whichbits.doctor.machine import cgroup_number, cpu_quota, open_files
+import psutil
+import pytest
+
+from whichbits.doctor.machine import disk, memory, processors, shared_memory
+from whichbits.hardware.container import ContainerLimits
 from whichbits.study.model import Study
 
+GIB = 2**30
 
-def study(streams: int) -> Study:
+
+class Usage(NamedTuple):
+    total: int
+    used: int
+    free: int
+
+
+class Memory(NamedTuple):
+    total: int
+    available: int
+
+
+def study(**arm: int) -> Study:
     return Study.model_validate(
         {
             "name": "wide",
-            "arms": {"a": {"weight_format": "fp16", "model": "m"}},
+            "arms": {"a": {"weight_format": "fp16", "model": "m", **arm}},
             "traffic": {"kind": "chat"},
-            "loads": [streams],
+            "loads": [1],
         }
     )
 
 
-def test_open_files_are_held_against_the_highest_load() -> None:
-    assert open_files(4096, study(16)).state == "good"
-    assert open_files(1024, study(16)).state == "note"
-    assert open_files(1024, study(1000)).state == "problem"
-    assert open_files(100_000, study(10_000)).state == "good"
-    assert open_files(-1, study(10_000)).found == "limit none"
+@pytest.mark.parametrize(("free", "state"), [(9.0, "good"), (3.0, "note"), (0.5, "problem")])
+def test_disk_where_runs_are_written(monkeypatch: pytest.MonkeyPatch, free: float, state: str) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _: Usage(0, 0, int(free * GIB)))
+    assert disk(study()).state == state
 
 
-def test_limits_of_a_container(tmp_path: Path) -> None:
-    (tmp_path / "memory.max").write_text("8589934592\n")
-    (tmp_path / "cpu.max").write_text("150000 100000\n")
-    assert cgroup_number("memory.max", tmp_path) == 8 * 2**30
-    assert cpu_quota(tmp_path) == 1.5
+@pytest.mark.parametrize(
+    ("mib", "arm", "state"), [(8192, {}, "good"), (64, {}, "note"), (64, {"tensor_parallel_size": 2}, "problem")]
+)
+def test_shared_memory_of_a_container(
+    monkeypatch: pytest.MonkeyPatch, mib: int, arm: dict[str, int], state: str
+) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _: Usage(mib * 2**20, 0, 0))
+    assert [each.state for each in shared_memory(study(**arm))] == [state]
 
 
-def test_a_container_without_limits(tmp_path: Path) -> None:
-    (tmp_path / "memory.max").write_text("max\n")
-    (tmp_path / "cpu.max").write_text("max 100000\n")
-    assert cgroup_number("memory.max", tmp_path) is None
-    assert cpu_quota(tmp_path) is None
-    assert cpu_quota(tmp_path / "nowhere") is None
+def test_memory_of_a_container(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: Memory(64 * GIB, 60 * GIB))
+    assert memory(ContainerLimits()).found == "60 of 64 GiB available"
+    limited = memory(ContainerLimits(memory=8 * GIB, memory_used=GIB))
+    assert (limited.code, limited.found) == ("memory_limited", "the container may use 8.0 of 64 GiB, and uses 1.0")
+
+
+def test_processors_of_a_container_and_their_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)))
+    monkeypatch.setattr(os, "getloadavg", lambda: (1.0, 0.0, 0.0))
+    assert processors(ContainerLimits()).state == "good"
+    assert processors(ContainerLimits(processors=1.5)).code == "processors_few"
+    monkeypatch.setattr(os, "getloadavg", lambda: (12.0, 0.0, 0.0))
+    assert processors(ContainerLimits()).code == "processors_busy"

@@ -84,7 +84,7 @@ def test_a_torchvision_that_was_taken_out(tmp_path: Path) -> None:
     packages = {name: package for name, package in WHOLE.items() if name != "torchvision"}
     missing = said(interpreter(tmp_path, packages))["requirement_missing"]
     assert missing.state == "problem"
-    assert missing.found == "torchvision is missing, and vllm 0.27.1 requires torchvision==0.28.0"
+    assert missing.found == "missing: torchvision; vllm 0.27.1 requires torchvision==0.28.0"
 
 
 def test_an_engine_for_processors_does_without_torchvision(tmp_path: Path) -> None:

@@ -202,7 +202,7 @@ def test_light_load_over_kept_connections_reaches_one_replica_only(seed: int) ->
     async def main() -> None:
         async with replicas(*[stream()] * 3) as (fakes, targets):
             route = Route("connection_random", seed=seed)
-            capture = await drive_cell(targets, plan(8, every_ms=25), Load(request_rate=40), LIMITS, 0, route=route)
+            capture = await drive_cell(targets, plan(8, every_ms=120), Load(request_rate=8), LIMITS, 0, route=route)
             assert sum(fake.connections for fake in fakes) == 8
 
         assert [record.replica for record in capture.records] == [last_opened] * 8

@@ -32,6 +32,9 @@ class PacedEngine:
     cache_reset_path = "/reset_prefix_cache"
     sleep_option = "sleeps"
 
+    def measures_free_memory(self, arm: Arm) -> bool:
+        return not arm.kv_cache_gib
+
     def check(self, arm: Arm) -> list[str]:
         if arm.model == "missing":
             raise BadInput("paced_model_unknown", "there is no model 'missing'", why="none is", fix="name another")

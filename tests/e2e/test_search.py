@@ -14,6 +14,7 @@ from whichbits.cli import exit_code
 from whichbits.record.manifest import write_manifest
 from whichbits.record.run import Run
 from whichbits.record.schema import SearchRecord
+from whichbits.study.search import budget_words
 
 QUICK_ALONE = {"token_ms": 10, "stream_ms": 6}
 QUICK_TOGETHER = {"token_ms": 22, "stream_ms": 1}
@@ -21,7 +22,9 @@ QUICK_TOGETHER = {"token_ms": 22, "stream_ms": 1}
 
 
 def write(folder: Path, arms: dict[str, dict[str, Any]] | None = None, **changes: Any) -> Path:
-    plain = {"loads": {"auto": {"from": 1, "to": 9}}, "budget": "90s", "precision": 0.9, "cell": {"requests": 9}}
+    searches = "loads" not in changes or changes.get("repeats") == "auto"
+    plain = {"loads": {"auto": {"from": 1, "to": 9}}, "cell": {"requests": 9}}
+    plain |= {"budget": "90s", "precision": 0.9} if searches else {}
     return write_study(folder, arms or {"alone": QUICK_ALONE, "together": QUICK_TOGETHER}, **(plain | changes))
 
 
@@ -81,6 +84,8 @@ def test_it_sweeps_narrows_and_says_what_each_step_bought(tmp_path: Path, measur
     search = search_of(run)
     assert search.ended
     assert 0 < search.spent_s <= 90 + 15
+    assert search.enough_s is None
+    assert found.said.count("starts and warm-up took") == 1
     assert {cell.concurrency for cell in run.cells} >= {1, 3, 9}
     assert all(step.bought for step in search.steps)
     assert "placed the crossing of alone / together in median TPOT within" in found.said
@@ -143,8 +148,15 @@ def test_a_budget_that_is_spent_ends_the_search(tmp_path: Path, measure: Tool) -
     run = found.run
 
     assert found.code == good_exit(run), found.said
-    assert search_of(run).ended == "the budget is spent"
+    search = search_of(run)
+    assert search.ended == "the budget is spent"
     assert [cell.concurrency for cell in run.cells] == [1, 1]
+    assert search.enough_s is not None
+    assert search.enough_s > search.spent_s > 0.5
+    assert "0 s are left" in found.said
+    assert f"`budget: {budget_words(search.enough_s)}` or more" in found.said
+    finding = findings(run)["search"]
+    assert f"`budget: {budget_words(search.enough_s)}` or more" in finding["settled_by"]
 
 
 def test_repeats_go_on_until_they_need_not(tmp_path: Path, measure: Tool) -> None:

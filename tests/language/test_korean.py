@@ -7,10 +7,10 @@ import string
 import pytest
 
 from tests.language.phrases_in_source import SOURCE, templates, unreadable
-from whichbits.language.language import has_words, language
+from whichbits.language.language import catalogue, has_words, language
 from whichbits.language.phrase import Phrase
 
-KOREAN = language("ko").phrases or {}
+KOREAN = catalogue("ko")
 PLURAL = "plural"
 """The field for the s of a plural, which Korean has not."""
 

@@ -7,6 +7,7 @@ import pytest
 from whichbits.errors import BadInput
 from whichbits.plan.answer import Answer, plan_study
 from whichbits.predict.constants import default_constants
+from whichbits.predict.shipped import Known
 from whichbits.study.model import Slo, Study
 from whichbits.study.read import parse_study
 
@@ -30,7 +31,7 @@ plan:
 
 
 def planned(study: Study, draws: int = 0, workers: int = 1) -> Answer:
-    return plan_study(study, default_constants(), draws, workers, sample=300)
+    return plan_study(study, Known(default_constants()), draws, workers, sample=300)
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from whichbits.study.model import Study
 from whichbits.study.read import read_study
 
 _ROOT = Path(__file__).parents[2]
-Which = Literal["chat", "prefixes"]
+Which = Literal["chat", "prefixes", "search"]
 
 
 def h200_run(which: Which) -> Mapping[str, Any]:
@@ -28,17 +28,21 @@ def h200_study(which: Which, folder: Path) -> Study:
         write_arm(folder / name, *arm)
     study = read_study(_ROOT / h200_run(which)["study"])
     arms = {
-        name: arm.model_copy(update={"model": str(folder / Path(arm.model).name)}) for name, arm in study.arms.items()
+        name: arm.model_copy(update={"model": str(folder / Path(arm.model).name), "kv_cache_gib": None})
+        for name, arm in study.arms.items()  # no cache had its size given when these ran
     }
     return study.model_copy(update={"arms": arms, "gpu": "H200", "engine_version": "0.25.1"})
 
 
-def h200_observations(which: Which, folder: Path) -> Iterator[Observation]:
-    """Return every cell with what was measured; of two repeats the mean."""
+def h200_observations(which: Which, folder: Path, repeat: int | None = None) -> Iterator[Observation]:
+    """Return every cell with what one repeat measured, or the mean of all."""
     study = h200_study(which, folder)
     placed = deployments(study)
     for row in h200_run(which)["cells"]:
         arm, load, rate = row["arm"], row["concurrency"], row["request_rate"]
-        measured = {name: sum(values) / len(values) for name, values in row.items() if isinstance(values, list)}
+        lists = {name: values for name, values in row.items() if isinstance(values, list)}
+        measured = {
+            name: sum(values) / len(values) if repeat is None else values[repeat] for name, values in lists.items()
+        }
         question = question_of(study, Cell(0, arm, load, rate, 0))
         yield Observation(f"{arm} at {load}", placed[arm], question, measured)

@@ -9,8 +9,8 @@ import pytest
 
 from whichbits.errors import BadInput
 from whichbits.quality import tasks
-from whichbits.quality.task_results import Scores, read_scores
-from whichbits.quality.tasks import TaskRun, insist_on_lm_eval, run_tasks, task_command, task_folder
+from whichbits.quality.task_results import Scores, read_scores, task_folder
+from whichbits.quality.tasks import TaskRun, insist_on_lm_eval, run_tasks, task_command
 from whichbits.serve.endpoint.replica import Endpoint
 
 RUN = TaskRun("w4a16", Endpoint("127.0.0.1", 8000, "m", None), ("arc_easy", "piqa"), 50, 4, "/models/m")

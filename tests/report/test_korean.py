@@ -51,7 +51,7 @@ def page_of(summary: Summary) -> str:
 
 def words(page: str) -> list[str]:
     """Return the texts of a page, but for what is shown as it was recorded."""
-    shown = re.sub(r"<(style|pre|code)\b.*?</\1>|<table class=\"plain facts\">.*?</table>", "", page, flags=re.DOTALL)
+    shown = re.sub(r"(?s)<(style|script|pre|code)\b.*?</\1>|<table class=\"plain facts\">.*?</table>", "", page)
     labels = re.findall(r'(?:aria-label|title)="([^"]*)"', shown)
     return [markup.unescape(each).strip() for each in (*re.sub("<[^>]*>", "\n", shown).split("\n"), *labels)]
 

@@ -28,6 +28,9 @@ class FakeEngine:
     health_path: str = "/health"
     cache_reset_path: str | None = None
 
+    def measures_free_memory(self, arm: Arm) -> bool:
+        return not arm.kv_cache_gib
+
     def check(self, arm: Arm) -> list[str]:
         return []
 

@@ -1,21 +1,23 @@
 """Turns a run into its summary: every cell in numbers, then what follows from them."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 from pydantic import ValidationError
 
 from whichbits.analyze.arms import arm_summary
 from whichbits.analyze.cache.planned import PlannedCache
 from whichbits.analyze.cells.cell import cell_summary
-from whichbits.analyze.cells.noise import intervals, replicates
+from whichbits.analyze.cells.noise import Replicates, intervals, replicates
 from whichbits.analyze.conclude import Inputs, conclude
 from whichbits.analyze.crossings.pairing import Resampled
 from whichbits.analyze.curves.cost import priced, prices
-from whichbits.analyze.engine.books import Difference, differences, pages
+from whichbits.analyze.engine.books import differences, pages
 from whichbits.analyze.engine.counted import CellCounts, counted
+from whichbits.analyze.engine.explanations import Page
 from whichbits.analyze.engine.telemetry import gpu_telemetry
 from whichbits.analyze.kernels.profile import Profile, read_profiles
 from whichbits.analyze.load.shape import load_shape
@@ -24,41 +26,61 @@ from whichbits.analyze.summary import CellSummary, Summary
 from whichbits.errors import BadInput
 from whichbits.record.run import Run
 from whichbits.record.schema import Cell
+from whichbits.record.timelines import Timelines
 from whichbits.study.model import Slo
 
 
-def resample(run: Run) -> Resampled:
-    """Resample every cell of a run: the costly part of a summary, and all that a comparison needs beside it.
+@dataclass(frozen=True)
+class Examined:
+    """A run's summary, and its cells resampled: all that a comparison needs beside it."""
 
-    Raises:
-        BadInput: the run's SLO is not one.
-    """
-    slo = slo_of(run)
-    return {cell.cell: replicates(cell, run.of_cell(cell.cell), slo) for cell in run.cells}
+    summary: Summary
+    resampled: Resampled
 
 
-def summarize(run: Run, resampled: Resampled | None = None) -> Summary:
-    """Analyse a run, finished or not; ``resampled`` saves the work where it was done already.
+@dataclass(frozen=True)
+class _Read:
+    """What is kept of a cell once its requests are let go."""
+
+    summary: CellSummary
+    replicates: Replicates
+    pages: Sequence[Page]
+
+
+def summarize(run: Run) -> Summary:
+    """Analyse a run, finished or not.
 
     Raises:
         BadInput: the run is damaged, or its SLO or a prediction is not one.
     """
-    resampled = resample(run) if resampled is None else resampled
+    return examine(run).summary
+
+
+def examine(run: Run) -> Examined:
+    """Analyse a run, and keep the resamples of its cells.
+
+    Each cell is read once, and one row group at a time is in memory: a run may be larger.
+
+    Raises:
+        BadInput: as of ``summarize``.
+    """
     counts = counted(run.each_scrape())
+    slo, cache = slo_of(run), PlannedCache(run.manifest)
+    read = {cell.cell: _cell(run, cell, counts.get(cell.cell, {}), slo, cache) for cell in run.cells}
+    resampled = {number: cell.replicates for number, cell in read.items()}
     described = {arm: arm_summary(run.manifest, record) for arm, record in run.manifest.arms.items()}
-    return conclude(
-        Inputs(
-            manifest=run.manifest,
-            run=run.folder.resolve().name,
-            arms=described,
-            cells=_cells(run, counts, resampled, slo_of(run)),
-            resampled=resampled,
-            differences=_differences(run, counts),
-            profiles=_profiles(run, tuple(described)),
-            interrupted=run.interrupted,
-            quality=read_quality(run.folder, run.manifest),
-        )
+    inputs = Inputs(
+        manifest=run.manifest,
+        run=run.folder.resolve().name,
+        arms=described,
+        cells=tuple(cell.summary for cell in read.values()),
+        resampled=resampled,
+        differences=differences(page for cell in read.values() for page in cell.pages),
+        profiles=_profiles(run, tuple(described)),
+        interrupted=run.interrupted,
+        quality=read_quality(run.folder, run.manifest),
     )
+    return Examined(conclude(inputs), resampled)
 
 
 def summary_json(summary: Summary) -> bytes:
@@ -66,32 +88,20 @@ def summary_json(summary: Summary) -> bytes:
     return msgspec.json.format(msgspec.json.encode(summary, enc_hook=str), indent=2) + b"\n"
 
 
-def _cells(
-    run: Run, counts: Mapping[int, CellCounts], resampled: Resampled, slo: Slo | None
-) -> tuple[CellSummary, ...]:
-    cache = PlannedCache(run.manifest)
-    plain = (_cell(run, cell, counts.get(cell.cell, {}), slo, cache) for cell in run.cells)
-    known = (replace(cell, intervals=intervals(cell, resampled[cell.cell])) for cell in plain)
-    return tuple(priced(cell, prices(run.manifest.study)) for cell in known)
-
-
-def _cell(run: Run, cell: Cell, counts: CellCounts, slo: Slo | None, cache: PlannedCache) -> CellSummary:
+def _cell(run: Run, cell: Cell, counts: CellCounts, slo: Slo | None, cache: PlannedCache) -> _Read:
     requests = run.of_cell(cell.cell)
-    shape = load_shape(cell, run.manifest.study)
-    expected = cache.expected(cell, requests, counts)
-    summary = cell_summary(cell, requests, counts, slo, expected=expected, shape=shape)
-    return replace(summary, gpu=gpu_telemetry(run.telemetry, cell))
+    timelines = Timelines.of(requests)
+    resampled = replicates(cell, requests, slo, timelines)
+    shape, expected = load_shape(cell, run.manifest.study), cache.expected(cell, requests, counts)
+    plain = cell_summary(cell, requests, counts, slo, expected=expected, shape=shape, timelines=timelines)
+    known = replace(plain, gpu=gpu_telemetry(run.telemetry, cell), intervals=intervals(plain, resampled))
+    return _Read(priced(known, prices(run.manifest.study)), resampled, _pages(run, cell, requests, counts))
 
 
-def _differences(run: Run, counts: Mapping[int, CellCounts]) -> dict[int, list[Difference]]:
+def _pages(run: Run, cell: Cell, requests: pa.Table, counts: CellCounts) -> Sequence[Page]:
     # whichbits sends token ids; other tools send text, which the server splits again.
     as_text = run.manifest.source == "imported"
-    return differences(
-        page
-        for cell in run.cells
-        if cell.cell in counts
-        for page in pages(cell, run.of_cell(cell.cell), counts[cell.cell], sent_as_text=as_text)
-    )
+    return pages(cell, requests, counts, sent_as_text=as_text) if counts else ()
 
 
 def _profiles(run: Run, arms: Sequence[str]) -> tuple[Profile, ...]:

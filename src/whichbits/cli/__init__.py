@@ -63,7 +63,7 @@ def exit_code(arguments: Sequence[str]) -> int:
     except CycloptsError:  # already explained on stderr by cyclopts
         return _BAD_INPUT
     except WhichbitsError as error:
-        return _explain(error)
+        return _explain(error, arguments)
     except KeyboardInterrupt:
         return Interrupted.exit_code
     except BrokenPipeError:
@@ -71,7 +71,7 @@ def exit_code(arguments: Sequence[str]) -> int:
     except OSError as error:
         if error.errno not in _NO_ROOM:
             raise
-        return _explain(_disk_full(error))
+        return _explain(_disk_full(error), arguments)
     return outcome if isinstance(outcome, int) else 0
 
 
@@ -92,10 +92,11 @@ def _disk_full(error: OSError) -> BadInput:
     )
 
 
-def _explain(error: WhichbitsError) -> int:
+def _explain(error: WhichbitsError, arguments: Sequence[str]) -> int:
     from rich.console import Console
 
+    from whichbits.cli.lang import asked_language
     from whichbits.report.error import print_error
 
-    print_error(error, Console(stderr=True))
+    print_error(error, Console(stderr=True), asked_language(arguments))
     return error.exit_code

@@ -12,6 +12,8 @@ from rich.console import Console
 from whichbits.arms.llm_compressor.launch import Interpreter
 from whichbits.arms.order import Order, carry_out, source_of
 from whichbits.arms.recipe import FORMATS, Wishes
+from whichbits.cli.lang import Lang
+from whichbits.language.language import language
 from whichbits.report.arms import arms_json, print_arm
 
 
@@ -29,6 +31,7 @@ def arms(
     calibration: Path | None = None,
     workers: int | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
+    lang: Lang = "en",
 ) -> int:
     """Make W8A8 and W4A16 checkpoints of a 16-bit one, and check each by reading it back.
 
@@ -45,6 +48,7 @@ def arms(
         calibration: Texts for llm-compressor, one a line.
         workers: Threads; as many as cores, but at most four, where this is not given.
         json: Print one JSON object on stdout.
+        lang: Language of what is printed; the JSON object stays English.
     """
     order = Order(
         model=model,
@@ -57,7 +61,7 @@ def arms(
     source, console = source_of(order), Console(stderr=json)
     made = []
     for arm in carry_out(order, source):
-        print_arm(arm, source.checkpoint, console)
+        print_arm(arm, source.checkpoint, console, language(lang))
         made.append(arm)
     if json:
         print(msgspec.json.encode(arms_json(source.checkpoint, made)).decode())

@@ -11,7 +11,10 @@ from rich.table import Table
 from whichbits.analyze.curves.load_curves import value_of, why_unusable
 from whichbits.analyze.summarize import summarize
 from whichbits.analyze.summary import CellSummary, Metric, Summary
+from whichbits.cli.lang import Lang
 from whichbits.errors import BadInput
+from whichbits.language.language import Say, language
+from whichbits.language.phrase import phrase
 from whichbits.predict.calibrate import Calibration, Observation, calibrate
 from whichbits.predict.calibration_file import write_calibration
 from whichbits.predict.constants import default_constants
@@ -29,6 +32,7 @@ def calibrate_run(
     *,
     gpu: str | None = None,
     output: Annotated[Path, Parameter(name=["--output", "-o"])] = Path("calibration.json"),
+    lang: Lang = "en",
 ) -> int:
     """Fit the constants that a measured run's arms rest on, and say how well they then predict it.
 
@@ -36,12 +40,13 @@ def calibrate_run(
         run: A run folder, as `whichbits run` makes them.
         gpu: The GPU that it ran on, where neither its logs nor its study say so.
         output: Where the fitted constants go; `whichbits predict --calibration` reads them.
+        lang: Language of what is printed.
     """
     loaded = Run.load(run)
     observations = list(_observations(loaded.manifest, summarize(loaded), gpu))
     found = calibrate(observations, default_constants())
     write_calibration(output, found.constants)
-    _show(found, output, Console(stderr=True))
+    _show(found, output, Console(stderr=True), language(lang).say)
     return 0
 
 
@@ -78,8 +83,9 @@ def _deployment(study: Study, summary: Summary, cell: CellSummary, gpu: str | No
     return Deployment.of(arm, device, told.engine_version or study.engine_version)
 
 
-def _show(found: Calibration, output: Path, console: Console) -> None:
-    table = Table("cell", "quantity", "measured", "off before", "off after", title="Predicted against measured")
+def _show(found: Calibration, output: Path, console: Console, say: Say) -> None:
+    headings = (phrase("cell"), phrase("quantity"), phrase("measured"), phrase("off before"), phrase("off after"))
+    table = Table(*map(say, headings), title=say(phrase("Predicted against measured")))
     for each in found.residuals:
         table.add_row(
             each.name, each.quantity, f"{each.measured:.4g}", f"{each.before - 1:+.0%}", f"{each.after - 1:+.0%}"
@@ -89,7 +95,13 @@ def _show(found: Calibration, output: Path, console: Console) -> None:
         if abs(factor - 1) >= 0.01:
             console.print(f"  {name} x {factor:.2f}", highlight=False)
     console.print(
-        f"Root mean square error {found.spread(after=False):.1%} before, {found.spread(after=True):.1%} after. "
-        f"Wrote {output}",
+        say(
+            phrase(
+                "Root mean square error {before:.1%} before, {after:.1%} after. Wrote {output}",
+                before=found.spread(after=False),
+                after=found.spread(after=True),
+                output=output,
+            )
+        ),
         highlight=False,
     )

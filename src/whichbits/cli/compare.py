@@ -15,7 +15,9 @@ from whichbits.analyze.comparison.gates import GateOutcome, judge, read_gate, un
 from whichbits.analyze.comparison.pairs import pairs
 from whichbits.analyze.comparison.sources import Source, read_source
 from whichbits.analyze.curves.load_curves import MARGIN
+from whichbits.cli.lang import Lang
 from whichbits.errors import BadInput, SloMissed
+from whichbits.language.language import language
 from whichbits.report.comparison.markdown import comparison_markdown
 from whichbits.report.comparison.terminal import print_comparison
 
@@ -30,6 +32,7 @@ def compare_results(
     markdown: Path | None = None,
     summary: Annotated[bool, Parameter(negative=())] = False,
     json: Annotated[bool, Parameter(negative=())] = False,
+    lang: Lang = "en",
 ) -> int:
     """Compare run folders, summary.json files and other tools' results; the first is the baseline.
 
@@ -42,14 +45,15 @@ def compare_results(
         markdown: Write the comparison into this file.
         summary: Append it to the summary of a GitHub step.
         json: Print one object on stdout, everything else on stderr.
+        lang: Language of the comparison; the JSON object stays English.
     """
     gates = [read_gate(text) for text in fail_on]
     places = _places(markdown, summary=summary)
     found = compare(pairs(_read(sources)), _margin(margin))
     outcomes = [judge(gate, found) for gate in gates]
-    print_comparison(found, outcomes, Console(stderr=json))
+    print_comparison(found, outcomes, Console(stderr=json), language(lang))
     for path, mode in places:
-        _write(path, mode, comparison_markdown(found, outcomes))
+        _write(path, mode, comparison_markdown(found, outcomes, language(lang)))
     if json:
         sys.stdout.buffer.write(_as_json(found, outcomes))
         sys.stdout.flush()

@@ -6,8 +6,10 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.console import Console
 
+from whichbits.cli.lang import Lang
 from whichbits.doctor.examine import examine
 from whichbits.errors import ServerNotReady
+from whichbits.language.language import language
 from whichbits.report.examination import examination_json, print_examination
 from whichbits.study.read import read_study
 
@@ -19,6 +21,7 @@ def doctor(
     commands: Path | None = None,
     imports: bool = True,
     json: Annotated[bool, Parameter(negative=())] = False,
+    lang: Lang = "en",
 ) -> int:
     """Examine this machine, the interpreters that serve, and a study; each finding comes with its remedy.
 
@@ -30,10 +33,11 @@ def doctor(
         commands: A script or notebook whose vLLM commands are held against the installed version.
         imports: Import torch and its companions in each interpreter, some seconds each.
         json: Print one JSON object on stdout.
+        lang: Language of what is printed; the JSON object stays English.
     """
     said = examine(None if study is None else read_study(study), python, commands, imports=imports)
     if json:
         print(examination_json(said))
     else:
-        print_examination(said, Console())
+        print_examination(said, Console(), language(lang))
     return ServerNotReady.exit_code if any(each.state == "problem" for each in said) else 0

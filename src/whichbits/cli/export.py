@@ -6,7 +6,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from whichbits.cli.lang import Lang
 from whichbits.errors import BadInput
+from whichbits.language.language import language
+from whichbits.language.recognition import tell
 from whichbits.record.run import Run
 from whichbits.report.destinations.destination import send_run
 from whichbits.report.export import export_run
@@ -20,6 +23,7 @@ def export(
     to: str | None = None,
     endpoint: str | None = None,
     project: str | None = None,
+    lang: Lang = "en",
 ) -> int:
     """Write one file for each finished cell of a run (--format), or send the run to a service (--to).
 
@@ -30,12 +34,13 @@ def export(
         to: otlp, mlflow or wandb; each needs the extra of its name.
         endpoint: The service's address; by default what its own variables say.
         project: MLflow's experiment or W&B's project; by default the study's name.
+        lang: Language of what is printed.
     """
     _insist_on_one(format, to)
     run = Run.load(folder)
     if to is not None:
         for line in send_run(run, to, endpoint, project):
-            sys.stdout.write(f"{line}\n")
+            sys.stdout.write(f"{tell(line, language(lang))}\n")
     if format is not None:
         for path in export_run(run, format, into or folder / "exports" / format):
             sys.stdout.write(f"{path}\n")

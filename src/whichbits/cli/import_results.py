@@ -6,8 +6,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from whichbits.analyze.comparison.sources import by_arm, named_path, result_cells
+from whichbits.cli.lang import Lang
 from whichbits.errors import BadInput
-from whichbits.language.language import Code
 from whichbits.record.importers.imported_cell import ImportedCell
 from whichbits.record.importers.imported_run import write_imported_run
 from whichbits.report.rebuild import rebuild_reports
@@ -18,7 +18,7 @@ def import_results(
     into: Path = Path("runs"),
     name: str = "imported",
     json: Annotated[bool, Parameter(negative=())] = False,
-    lang: Code = "en",
+    lang: Lang = "en",
 ) -> int:
     """Make a run of result files of vllm bench serve, SGLang, GuideLLM, AIPerf, inference-perf or llm-d, and report it.
 

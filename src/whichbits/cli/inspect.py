@@ -10,7 +10,10 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from whichbits.cli.inspected import Inspected, files_of, inspected, is_run, mean_tokens_of
+from whichbits.cli.lang import Lang
 from whichbits.errors import BadInput, WhichbitsError
+from whichbits.language.language import Language, language
+from whichbits.language.phrase import phrase
 from whichbits.record.inspected_lines import numbered, shortened
 from whichbits.record.inspection import Inspection, Problem
 
@@ -23,6 +26,7 @@ def inspect(
     json: Annotated[bool, Parameter(negative=())] = False,
     mean_tokens: float | None = None,
     run: Path | None = None,
+    lang: Lang = "en",
 ) -> int:
     """Say what files hold that engines and tools wrote, with the line of each fact.
 
@@ -32,8 +36,10 @@ def inspect(
         json: Print one object a file on stdout, a line each.
         mean_tokens: Mean prompt plus output tokens of your requests: says how many of them fit at once.
         run: Take the mean tokens from the requests of this run.
+        lang: Language of what is printed; JSON objects stay English.
     """
     _refuse(files, mean_tokens)
+    spoken = language(lang)
     if mean_tokens is None and run is not None:
         mean_tokens = mean_tokens_of(run)
     status = _OK
@@ -43,11 +49,11 @@ def inspect(
             for file in files_of(named):
                 found = _with_fit(inspected(file), own_mean)
                 if mean_tokens is not None and found.inspection is not None:
-                    _tell_if_no_fit(found.file, found.inspection)
-                told = _tell(found, json=json)
+                    _tell_if_no_fit(found.file, found.inspection, spoken)
+                told = _tell(found, json=json, spoken=spoken)
                 status = max(status, told if file == named or not _is_empty(found) else _OK)
         except BadInput as error:
-            status = max(status, _tell(Inspected(named, "", None, error), json=json))
+            status = max(status, _tell(Inspected(named, "", None, error), json=json, spoken=spoken))
     return status
 
 
@@ -79,20 +85,21 @@ def _with_fit(found: Inspected, mean_tokens: float | None) -> Inspected:
     return found._replace(inspection=replace(inspection, facts=facts))
 
 
-def _tell_if_no_fit(file: Path, inspection: Inspection) -> None:
+def _tell_if_no_fit(file: Path, inspection: Inspection, spoken: Language) -> None:
     """Say in a line that a size was asked about in vain."""
     if "requests_that_fit" not in inspection.facts:
-        why = "no size of a KV cache is told here, so how many requests fit is not known"
-        print(f"{str(file)!r}: --mean-tokens has no effect: {why}", file=sys.stderr)
+        why = phrase("no size of a KV cache is told here, so how many requests fit is not known")
+        said = phrase("{file}: --mean-tokens has no effect: {why}", file=repr(str(file)), why=why)
+        print(spoken.say(said), file=sys.stderr)
 
 
-def _tell(found: Inspected, *, json: bool) -> int:
+def _tell(found: Inspected, *, json: bool, spoken: Language) -> int:
     if found.error is not None:
-        _explain(found.error)
+        _explain(found.error, spoken)
     if json:
         _print_json(_finite(_as_json(found)))
     elif found.inspection is not None:
-        _show(found, found.inspection)
+        _show(found, found.inspection, spoken)
     return _OK if found.error is None else _SOME_NOT_READ
 
 
@@ -140,17 +147,17 @@ def _problem(problem: Problem) -> dict[str, str | None]:
     return {"code": problem.code, "line": None if problem.line is None else shortened(problem.line)}
 
 
-def _show(found: Inspected, inspection: Inspection) -> None:
+def _show(found: Inspected, inspection: Inspection, spoken: Language) -> None:
     from rich.console import Console
 
     from whichbits.report.inspection.inspection import print_inspection
 
-    print_inspection(str(found.file), found.text, inspection, Console())
+    print_inspection(str(found.file), found.text, inspection, Console(), spoken)
 
 
-def _explain(error: WhichbitsError) -> None:
+def _explain(error: WhichbitsError, spoken: Language) -> None:
     from rich.console import Console
 
     from whichbits.report.error import print_error
 
-    print_error(error, Console(stderr=True))
+    print_error(error, Console(stderr=True), spoken)

@@ -9,11 +9,13 @@ import yaml
 from cyclopts import Parameter
 
 from whichbits.cli.asked_load import AskedLoad, load_study
+from whichbits.cli.lang import Lang
 from whichbits.cli.run import carry_out
 from whichbits.cli.task import Task
 from whichbits.conduct.order import visits
 from whichbits.conduct.preflight import preflight
 from whichbits.errors import BadInput
+from whichbits.language.language import Language, language
 from whichbits.report.load_table import print_load
 from whichbits.report.provenance import set_only
 from whichbits.study.model import Study
@@ -47,6 +49,7 @@ def load(
     json: Switch = False,
     plain: Switch = False,
     self_test: Switch = False,
+    lang: Lang = "en",
 ) -> int:
     """Drive one OpenAI-style endpoint and say how fast it answers, and whether this client could keep up.
 
@@ -78,6 +81,7 @@ def load(
         plain: Print progress as plain lines, even on a terminal.
         self_test: Drive a mock instead and find this machine's honest limit; --seconds is then about how long that
             takes, 30 by default.
+        lang: Language of the reports and of what is printed at the end; summary.json stays English.
     """
     asked = AskedLoad(
         url=url,
@@ -101,14 +105,14 @@ def load(
         more=set_keys,
     )
     if self_test:
-        return _test_itself(asked, alone=not dry_run and output is None, json=json)
+        return _test_itself(asked, alone=not dry_run and output is None, json=json, spoken=language(lang))
     study = load_study(asked)
     task = Task(study, visits(study), None)
     preflight(task.arms)
     if dry_run:
         sys.stdout.write(_as_yaml(study))
         return 0
-    return carry_out(task, output, json=json, plain=plain, show=print_load)
+    return carry_out(task, output, json=json, plain=plain, show=print_load, lang=lang)
 
 
 def _as_yaml(study: Study) -> str:
@@ -116,7 +120,7 @@ def _as_yaml(study: Study) -> str:
     return yaml.safe_dump(set_only(given), sort_keys=False, allow_unicode=True, width=100)
 
 
-def _test_itself(asked: AskedLoad, *, alone: bool, json: bool) -> int:
+def _test_itself(asked: AskedLoad, *, alone: bool, json: bool, spoken: Language) -> int:
     if not alone or replace(asked, seconds=None) != AskedLoad(url=None):
         raise BadInput(
             "self_test_alone",
@@ -126,4 +130,4 @@ def _test_itself(asked: AskedLoad, *, alone: bool, json: bool) -> int:
         )
     from whichbits.cli.self_test import run_self_test
 
-    return run_self_test(asked.seconds, json=json)
+    return run_self_test(asked.seconds, json=json, spoken=spoken)

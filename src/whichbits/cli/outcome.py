@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from whichbits.analyze.summary import Summary
 from whichbits.errors import ClientLimited, Interrupted, RequestsFailed, ServerNotReady, SloMissed
+from whichbits.language.phrase import phrase
 from whichbits.record.schema import Manifest
 from whichbits.study.model import Study
 
@@ -13,9 +14,9 @@ _SLO_SHARE = 0.99
 
 
 REASONS = {
-    RequestsFailed.exit_code: "in some cell more requests failed than the study's limits.failed_share allows",
-    ClientLimited.exit_code: "in some cell this client was the limit, so that its times are not the server's",
-    SloMissed.exit_code: "no arm holds the SLO at any load measured",
+    RequestsFailed.exit_code: phrase("in some cell more requests failed than the study's limits.failed_share allows"),
+    ClientLimited.exit_code: phrase("in some cell this client was the limit, so that its times are not the server's"),
+    SloMissed.exit_code: phrase("no arm holds the SLO at any load measured"),
 }
 """What an exit code means that follows from the run's numbers; the others come with an error of their own."""
 

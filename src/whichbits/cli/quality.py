@@ -10,6 +10,7 @@ import uvloop
 from cyclopts import Parameter
 from pydantic import ValidationError
 
+from whichbits.cli.lang import Lang
 from whichbits.cli.run import Ended, answer, new_manifest, new_writer, origin_ns
 from whichbits.cli.task import recorded_study
 from whichbits.conduct.preflight import preflight
@@ -30,7 +31,9 @@ from whichbits.study.read import read_study
 Switch = Annotated[bool, Parameter(negative=())]
 
 
-def quality(study: Path, *, output: Path | None = None, json: Switch = False, plain: Switch = False) -> int:
+def quality(
+    study: Path, *, output: Path | None = None, json: Switch = False, plain: Switch = False, lang: Lang = "en"
+) -> int:
     """Ask each arm for log-probabilities of texts and for free answers, and hold them against a 16-bit arm.
 
     Args:
@@ -38,6 +41,7 @@ def quality(study: Path, *, output: Path | None = None, json: Switch = False, pl
         output: Folder for run folders; the study's own is used where this is not given.
         json: Print summary.json on stdout, everything else on stderr.
         plain: Print progress as plain lines, even on a terminal.
+        lang: Language of the reports and of what is printed at the end; summary.json stays English.
     """
     asked = _with_quality(_study_of(study))
     preflight(asked.arms)
@@ -51,7 +55,7 @@ def quality(study: Path, *, output: Path | None = None, json: Switch = False, pl
         with stop_on_signals(stop):
             with engaged(asked.client) as crew:
                 ended = uvloop.run(_conduct(Stage(asked, writer, listen, stop, origin_ns(writer.manifest), crew)))
-            return answer(writer.folder, asked, ended, json=json)
+            return answer(writer.folder, asked, ended, json=json, lang=lang)
 
 
 def _study_of(path: Path) -> Study:

@@ -5,11 +5,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from whichbits.language.language import Code
+from whichbits.cli.lang import Lang
 from whichbits.report.rebuild import rebuild_reports
 
 
-def report(folder: Path, *, json: Annotated[bool, Parameter(negative=())] = False, lang: Code = "en") -> int:
+def report(folder: Path, *, json: Annotated[bool, Parameter(negative=())] = False, lang: Lang = "en") -> int:
     """Rebuild summary.json, report.md and report.html of a run folder.
 
     Args:

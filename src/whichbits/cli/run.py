@@ -14,6 +14,7 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.text import Text
 
+from whichbits.cli.lang import Lang
 from whichbits.cli.manifests import print_manifests as write_manifests
 from whichbits.cli.manifests import refuse_images
 from whichbits.cli.outcome import REASONS, exit_code
@@ -21,6 +22,7 @@ from whichbits.cli.task import Task, read_task
 from whichbits.conduct.estimate import study_estimate
 from whichbits.conduct.events import Event, Notice, Progress
 from whichbits.conduct.host import host_facts, tool_versions
+from whichbits.conduct.open_files import insist_on_open_files, raise_open_files
 from whichbits.conduct.order import Visit, visits
 from whichbits.conduct.preflight import preflight
 from whichbits.conduct.quality import insist_on_quality, unasked
@@ -29,13 +31,16 @@ from whichbits.conduct.secrets import recordable
 from whichbits.conduct.session import conduct
 from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import stop_on_signals
+from whichbits.doctor.examine import before_a_run
 from whichbits.drive.crew.engage import engaged, refuse_missing_crew
 from whichbits.errors import BadInput, ServerNotReady, WhichbitsError
-from whichbits.language.language import Code
+from whichbits.language.language import Language, language
+from whichbits.language.phrase import phrase
 from whichbits.record.run import Run
 from whichbits.record.schema import SCHEMA_VERSION, Manifest, SearchRecord
 from whichbits.record.writer import RunWriter
 from whichbits.report.error import print_error
+from whichbits.report.examination import print_diagnoses
 from whichbits.report.plan.dry_run import show_plan
 from whichbits.report.progress.live import listener
 from whichbits.report.prometheus.endpoint import endpoint
@@ -45,6 +50,7 @@ from whichbits.report.terminal import print_summary
 from whichbits.serve.engine import engine
 from whichbits.study.arm import Arm
 from whichbits.study.model import Study
+from whichbits.study.search import budget_words
 from whichbits.traffic.facts import refuse_changed
 from whichbits.traffic.plan import traffic_facts
 
@@ -62,7 +68,7 @@ def run(
     print_manifests: Switch = False,
     image: str | None = None,
     driver_image: str | None = None,
-    lang: Code = "en",
+    lang: Lang = "en",
     metrics_port: int | None = None,
     metrics_host: str = "127.0.0.1",
 ) -> int:
@@ -71,7 +77,7 @@ def run(
     Args:
         study: A study file; without one, the quickstart. A run folder is gone on with, as by --resume.
         resume: Go on with this run folder: finished cells are kept.
-        dry_run: Check the arms, print the plan and its estimated time; start nothing.
+        dry_run: Check the arms and the machine, print the plan and its estimated time; start nothing.
         output: Folder for run folders; the study's own is used where this is not given.
         json: Print summary.json on stdout, everything else on stderr.
         plain: Print progress as plain lines, even on a terminal.
@@ -87,18 +93,36 @@ def run(
     refuse_images(image, driver_image)
     task = read_task(study, resume)
     preflight(task.arms)
+    insist_on_open_files(task.study)
     refuse_missing_crew(task.study.client)
     insist_on_quality(task.study)
+    print_diagnoses(before_a_run(task.study), Console(stderr=True), language(lang))
     if dry_run:
-        show_plan(task.study, task.visits, Console(stderr=json))
+        show_plan(task.study, task.visits, Console(stderr=json), language(lang))
         if task.study.searches:
-            _say(f"This is the first sweep; what follows is decided then, within {task.study.budget:g} s in all.")
+            _say(_on_the_budget(task), language(lang))
         return 0
     if task.folder is not None and not task.visits and not unasked(task.study, task.folder):
-        _say(f"Nothing is left to do: every cell of {task.folder} is done.")
+        _say(phrase("Nothing is left to do: every cell of {folder} is done.", folder=task.folder), language(lang))
         return answer(task.folder, task.study, Ended(), json=json, lang=lang)
     place = None if metrics_port is None else (metrics_host, metrics_port)
     return carry_out(task, output, json=json, plain=plain, lang=lang, metrics_at=place)
+
+
+def _on_the_budget(task: Task) -> str:
+    """Return what a search may spend, and whether its first sweep is likely to fit."""
+    said = phrase(
+        "This is the first sweep; what follows is decided then, within {budget:g} s in all, starts included.",
+        budget=task.study.budget,
+    )
+    needed_s = study_estimate(task.study, task.visits).seconds
+    if needed_s <= task.study.budget:
+        return said
+    return phrase(
+        "{said} By the rough rule the sweep alone takes longer: `budget: {needed}` would hold it.",
+        said=said,
+        needed=budget_words(needed_s),
+    )
 
 
 def carry_out(
@@ -108,7 +132,7 @@ def carry_out(
     json: bool,
     plain: bool,
     show: Show = print_summary,
-    lang: Code = "en",
+    lang: Lang = "en",
     metrics_at: tuple[str, int] | None = None,
 ) -> int:
     """Serve and drive what is left of a task, write its report, ``show`` the answer, and return the exit code.
@@ -116,6 +140,7 @@ def carry_out(
     ``metrics_at`` is the host and port at which Prometheus may scrape meanwhile.
     """
     traffic_facts(task.study)  # files that cannot be read are known before weights are fetched
+    raised = raise_open_files(task.study)
     with engaged(task.study.client) as crew, ExitStack() as shown:
         listen = shown.enter_context(listener(plain_lines=plain or None))
         live = LiveStudy()
@@ -126,6 +151,8 @@ def carry_out(
         _prepare(tuple(task.arms.values()), listen)
         writer = _writer(task, output)
         live.attach(writer)
+        if raised is not None:
+            writer.note(str(raised))
         stop = asyncio.Event()
         with stop_on_signals(stop):
             stage = Stage(task.study, writer, listen, stop, origin_ns(writer.manifest), crew)
@@ -171,17 +198,17 @@ async def _conduct(stage: Stage, left: Sequence[Visit], *, resumed: bool) -> End
 
 
 def answer(
-    folder: Path, study: Study, ended: Ended, *, json: bool, show: Show = print_summary, lang: Code = "en"
+    folder: Path, study: Study, ended: Ended, *, json: bool, show: Show = print_summary, lang: Lang = "en"
 ) -> int:
     """Write the report, print the answer and then what went wrong, and return the exit code."""
     summary = rebuild_reports(folder, json_to_stdout=json, show=show, lang=lang)
     if ended.error is not None:
         raise ended.error
     for failure in ended.failures:
-        print_error(failure, Console(stderr=True))
+        print_error(failure, Console(stderr=True), language(lang))
     code = exit_code(Run.load(folder).manifest, summary, study, ended.failures)
     if code in REASONS:
-        _say(f"exit code {code}: {REASONS[code]}")
+        _say(phrase("exit code {code}: {reason}", code=code, reason=REASONS[code]), language(lang))
     return code
 
 
@@ -243,5 +270,5 @@ def _now() -> str:
     return datetime.now(UTC).astimezone().isoformat(timespec="seconds")
 
 
-def _say(text: str) -> None:
-    Console(stderr=True).print(Text(text), soft_wrap=True)
+def _say(text: str, spoken: Language) -> None:
+    Console(stderr=True).print(Text(spoken.say(text)), soft_wrap=True)

@@ -14,13 +14,14 @@ from whichbits.conduct.self_test.ladder import MOST_STREAMS, SECONDS, Ladder, cl
 from whichbits.conduct.self_test.result import as_object, verdicts_right
 from whichbits.drive.crew.crew import Crew
 from whichbits.errors import BadInput, ClientLimited
+from whichbits.language.language import Language
 from whichbits.report.progress.self_test import print_heading, print_result, print_rung
 
 _CORES_PER_MOCK = 2
 _MOST_MOCKS = 8
 
 
-def run_self_test(seconds: float | None, *, json: bool) -> int:
+def run_self_test(seconds: float | None, *, json: bool, spoken: Language) -> int:
     """Climb, print each rung as it comes, and return 0, or 6 if the client called itself good where it was not."""
     if seconds is not None and not 0 < seconds < math.inf:
         raise BadInput(
@@ -36,11 +37,11 @@ def run_self_test(seconds: float | None, *, json: bool) -> int:
         most_streams=min(MOST_STREAMS, allow_files()),
         processes=min(max(1, cores // _CORES_PER_MOCK), _MOST_MOCKS),
     )
-    print_heading(console)
+    print_heading(console, spoken)
     with Crew() as crew:
         drive = partial(drive_rung, crew=crew)
-        climbs = uvloop.run(climb(ladder, drive, lambda rung: print_rung(rung, console)))
-    print_result(climbs, console)
+        climbs = uvloop.run(climb(ladder, drive, lambda rung: print_rung(rung, console, spoken)))
+    print_result(climbs, console, spoken)
     if json:
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(as_object(climbs)), indent=2) + b"\n")
         sys.stdout.flush()

@@ -6,8 +6,10 @@ import webbrowser
 from pathlib import Path
 from typing import Annotated
 
+from aiohttp import web
 from cyclopts import Parameter
 
+from whichbits.cli.lang import Lang
 from whichbits.errors import BadInput
 from whichbits.view.application import application, serve
 from whichbits.view.door import is_loopback, new_token
@@ -19,6 +21,7 @@ def view(
     host: str = "127.0.0.1",
     port: int = 8321,
     open_browser: Annotated[bool, Parameter(name="--open", negative=())] = False,
+    lang: Lang = "en",
 ) -> None:
     """Show the runs of a folder on a web page: list, open, compare, follow one that is under way.
 
@@ -29,6 +32,7 @@ def view(
         host: The address to listen at.
         port: The port; 0 takes a free one.
         open_browser: Open the page in a browser.
+        lang: Language of the pages; each page has a link to the others.
     """
     if not folder.is_dir():
         raise BadInput(
@@ -39,7 +43,7 @@ def view(
         )
     token = None if is_loopback(host) else new_token()
     try:
-        asyncio.run(_serve(folder, host, port, token, open_browser=open_browser))
+        asyncio.run(_serve(application(folder, host, token, lang), host, port, token, open_browser=open_browser))
     except OSError as error:
         raise BadInput(
             "view_no_port",
@@ -49,7 +53,7 @@ def view(
         ) from error
 
 
-async def _serve(folder: Path, host: str, port: int, token: str | None, *, open_browser: bool) -> None:
+async def _serve(app: web.Application, host: str, port: int, token: str | None, *, open_browser: bool) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -60,4 +64,4 @@ async def _serve(folder: Path, host: str, port: int, token: str | None, *, open_
         if open_browser:
             webbrowser.open(whole)
 
-    await serve(application(folder, host, token), host, port, ready, stop.wait())
+    await serve(app, host, port, ready, stop.wait())

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from whichbits.conduct.order import Visit
 from whichbits.serve.mock.settings import MockSettings
+from whichbits.serve.neighbours import may_start_at_once
 from whichbits.study.arm import Arm
 from whichbits.study.model import Load, Study
 from whichbits.traffic.plan import PlannedRequest, plan_cell
@@ -63,10 +64,17 @@ def study_seconds(study: Study, planned: Sequence[Visit]) -> float:
 
 def study_estimate(study: Study, planned: Sequence[Visit]) -> StudyEstimate:
     """Return the estimate of the whole (see ``study_seconds``), with its parts and its conditions."""
-    starts = sum(_pace(study, arm).start_s for visit in planned for arm in visit.arms)
+    starts = sum(_starts_seconds(study, visit.arms) for visit in planned)
     cells = tuple(cell.seconds for cell in planned_cells(study, planned))
     supposed = dict.fromkeys(_pace(study, arm).supposes for visit in planned for arm in visit.arms)
     return StudyEstimate(starts + sum(cells) + _profiled_seconds(study, planned), cells, ", or ".join(supposed))
+
+
+def _starts_seconds(study: Study, arms: Sequence[str]) -> float:
+    """Return the seconds until a visit's servers are up: the longest start where all begin at once; none that run."""
+    seconds = [_pace(study, arm).start_s for arm in arms if study.arms[arm].target is None]
+    at_once = study.arms_together != "sleep" and may_start_at_once([study.arms[arm] for arm in arms])
+    return max(seconds, default=0.0) if at_once else sum(seconds)
 
 
 def _profiled_seconds(study: Study, planned: Sequence[Visit]) -> float:

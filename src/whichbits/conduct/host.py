@@ -2,12 +2,14 @@
 
 import os
 import platform
+import resource
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import psutil
 
+from whichbits.hardware.container import container_limits
 from whichbits.hardware.nvidia_smi import installed_gpus
 
 _TOOLS = ("whichbits", "numpy", "uvloop", "httptools", "pyarrow", "openvino", "openvino-genai")
@@ -15,12 +17,14 @@ _TOOLS = ("whichbits", "numpy", "uvloop", "httptools", "pyarrow", "openvino", "o
 
 def host_facts() -> dict[str, Any]:
     """Return processor, memory, limits and system; what cannot be read is None."""
+    container = container_limits()
     return {
         "cpu": _cpu_name(),
         "cores": len(os.sched_getaffinity(0)),
-        "cpu_quota_cores": _cpu_quota(),
+        "cpu_quota_cores": container.processors,
         "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
-        "memory_limit_gib": _memory_limit(),
+        "memory_limit_gib": None if container.memory is None else round(container.memory / 2**30, 1),
+        "open_files_limit": _open_files(),
         "cpu_flags": _cpu_flags(),
         "kernel": platform.release(),
         "system": platform.platform(terse=True),
@@ -56,14 +60,9 @@ def _cpu_info() -> list[tuple[str, str]]:
     return [(key.strip(), value.strip()) for key, _, value in lines]
 
 
-def _cpu_quota() -> float | None:
-    quota, _, period = _text("/sys/fs/cgroup/cpu.max").strip().partition(" ")
-    return int(quota) / int(period) if quota.isdigit() and period.isdigit() else None
-
-
-def _memory_limit() -> float | None:
-    limit = _text("/sys/fs/cgroup/memory.max").strip()
-    return round(int(limit) / 2**30, 1) if limit.isdigit() else None
+def _open_files() -> int | None:
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return None if soft == resource.RLIM_INFINITY else soft
 
 
 def _text(path: str) -> str:

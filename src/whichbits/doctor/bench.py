@@ -13,9 +13,10 @@ from whichbits.errors import BadInput
 
 _SCRIPTS = re.compile(r"benchmark_(serving|throughput|latency)\.py")
 _BENCH = re.compile(r"vllm\s+bench\s+serve\b[^\n|;&]*")
-_GREEDY_UNTIL = Version("0.12")
 _NOT_GREEDY_FROM = Version("0.15")
-"""Read from the wheels of 0.11.0 and 0.15.1; between the two nobody has looked."""
+"""Read from the wheels of 0.10.2 to 0.14.0, which set temperature 0, and of 0.15.0 to 0.32.0, which warn instead."""
+_SCRIPTS_END_AT_ONCE = Version("0.10.2")
+"""From here on the repository's scripts print that they have moved, and end with 1 (vLLM pull 24411)."""
 
 
 def check_bench(patient: Patient) -> Iterator[Diagnosis]:
@@ -36,7 +37,7 @@ def _not_greedy(interpreter: Interpreter) -> Diagnosis:
         "note",
         interpreter.path,
         "`vllm bench serve` sends no temperature, so the model's generation_config decides how long answers get",
-        why="up to 0.11 it sent 0; benchmark_serving.py, which older notebooks clone, is gone",
+        why="up to 0.14 it sent 0; benchmark_serving.py, which older notebooks clone, is gone",
         fix="add --temperature 0 --ignore-eos to compare arms by it; `whichbits run` forces equal work itself",
     )
 
@@ -85,30 +86,35 @@ def _name(interpreter: Interpreter) -> str:
 
 
 def _gone(text: str, path: Path, interpreter: Interpreter) -> Iterator[Diagnosis]:
-    if not interpreter.bench.get("command"):
+    version = interpreter.engine_version
+    if version is None or not interpreter.bench.get("command"):
         return
+    ends = version >= _SCRIPTS_END_AT_ONCE
     for script in sorted({found[0] for found in _SCRIPTS.finditer(text)}):
         verb = "serve" if "serving" in script else script.removeprefix("benchmark_").removesuffix(".py")
+        greedy = verb == "serve" and version >= _NOT_GREEDY_FROM
         yield Diagnosis(
             "bench_script_gone",
-            "problem",
+            "problem" if ends else "note",
             str(path),
-            f"it runs {script}, which {_name(interpreter)} no longer has",
-            why="the scripts moved into the vllm command",
-            fix=f"vllm bench {verb}, with nearly the same flags" + (" and --temperature 0" if verb == "serve" else ""),
+            f"it runs {script}, which {_name(interpreter)} {'no longer has' if ends else 'has in its repository only'}",
+            why="the scripts moved into the vllm command; those of a clone only say so and end"
+            if ends
+            else "the scripts are moving into the vllm command; a clone must be of the same release",
+            fix=f"vllm bench {verb}, with nearly the same flags{' and --temperature 0' if greedy else ''}",
         )
 
 
 def _without_temperature(text: str, path: Path, interpreter: Interpreter) -> Iterator[Diagnosis]:
     version = interpreter.engine_version
-    if version is None or version < _GREEDY_UNTIL:
+    if version is None or version < _NOT_GREEDY_FROM:
         return
     if any("--temperature" not in found[0] for found in _BENCH.finditer(text)):
         yield Diagnosis(
             "bench_not_greedy",
-            "problem" if version >= _NOT_GREEDY_FROM else "note",
+            "problem",
             str(path),
             f"it runs `vllm bench serve` without --temperature, and {_name(interpreter)} then samples",
-            why="up to vLLM 0.11 the benchmark was greedy by itself",
+            why="up to vLLM 0.14 the benchmark was greedy by itself",
             fix="add --temperature 0, and --ignore-eos if arms are to do equal work",
         )

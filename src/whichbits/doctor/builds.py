@@ -1,5 +1,6 @@
 """The builds of torch and its companions: one CUDA for all, and imports that work."""
 
+import re
 import subprocess
 from collections.abc import Iterable, Iterator
 
@@ -8,6 +9,7 @@ from whichbits.doctor.interpreter import Distribution, Interpreter
 
 TORCH_FAMILY = ("torch", "torchvision", "torchaudio")
 _IMPORT_SECONDS = 180.0
+_ABSENT = re.compile(r"ModuleNotFoundError: No module named '([\w-]+)")
 _TRIAL = """
 import importlib, sys
 for name in sys.argv[1:]:
@@ -85,15 +87,18 @@ def _imports(interpreter: Interpreter, names: list[str]) -> Iterable[Diagnosis]:
     failures = [line.split("\t", 1) for line in told.splitlines() if "\t" in line]
     if not failures:
         return [good("imports", interpreter.path, f"{', '.join(names)} can be imported")]
-    return [
-        Diagnosis(
-            "import_fails",
-            "problem",
-            interpreter.path,
-            f"import {name} fails: {reason}",
-            why="its compiled part belongs to another torch or another CUDA, or a library is missing",
-            fix=f"install the build of {name} that goes with this torch "
-            f"(--index-url https://download.pytorch.org/whl/{wheel_index(interpreter)})",
+    return [_failed(interpreter, name, reason) for name, reason in failures]
+
+
+def _failed(interpreter: Interpreter, name: str, reason: str) -> Diagnosis:
+    absent = _ABSENT.search(reason)
+    if absent is not None:
+        why, fix = f"{name} needs a package that is not installed", f"{interpreter.path} -m pip install {absent[1]}"
+    else:
+        why = "its compiled part belongs to another torch or another CUDA, or a library is missing"
+        fix = (
+            f"install the build of {name} that goes with this torch "
+            f"(--index-url https://download.pytorch.org/whl/{wheel_index(interpreter)})"
         )
-        for name, reason in failures
-    ]
+    found = f"import {name} fails: {reason}"
+    return Diagnosis("import_fails", "problem", interpreter.path, found, why=why, fix=fix)

@@ -1,10 +1,14 @@
 """What an examination says: one statement about one thing, with its remedy."""
 
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 from whichbits.doctor.interpreter import Interpreter
+from whichbits.hardware.gpu_states import GpuState
+from whichbits.study.arm import Arm
 from whichbits.study.model import Study
 
 State = Literal["good", "note", "problem", "unknown"]
@@ -27,10 +31,19 @@ class Diagnosis:
 
 
 class Patient(NamedTuple):
-    """What is examined: interpreters by the arms that use them, and the study, if one was named."""
+    """What is examined: interpreters by the arms that use them, the study, if one was named, and the machine's cards.
+
+    Cards are asked once, so that all checks speak of the same moment.
+    """
 
     interpreters: tuple[Interpreter, ...]
     study: Study | None
+    gpus: tuple[GpuState, ...] = ()
+
+    def interpreter_of(self, arm: Arm) -> Interpreter | None:
+        """Return the interpreter that starts the arm's servers; None if none of those examined does."""
+        path = str(Path(arm.python or sys.executable))
+        return next((each for each in self.interpreters if each.path == path), None)
 
 
 Check = Callable[[Patient], Iterable[Diagnosis]]

@@ -1,18 +1,24 @@
 """The examination: every check in order; one that breaks says so and keeps no other from speaking."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 from whichbits.doctor.arms import check_arms, check_targets, paths_of
 from whichbits.doctor.bench import check_bench, check_commands
 from whichbits.doctor.builds import check_cuda_builds, check_imports
+from whichbits.doctor.cards import check_cards
+from whichbits.doctor.checkpoints import check_fetching, check_files
 from whichbits.doctor.diagnosis import Check, Diagnosis, Patient, unknown
 from whichbits.doctor.gpus import check_gpus
 from whichbits.doctor.interpreter import Interpreter, ask_interpreter
+from whichbits.doctor.limits import check_limits
 from whichbits.doctor.machine import check_machine
 from whichbits.doctor.packages import check_python, check_requirements
-from whichbits.errors import WhichbitsError
+from whichbits.doctor.together import check_together
+from whichbits.errors import BadInput, WhichbitsError
+from whichbits.hardware.gpu_states import gpu_states
 from whichbits.study.model import Study
 
 
@@ -25,15 +31,26 @@ def examine(
     each.
 
     Raises:
-        BadInput: an interpreter does not run, or ``commands`` cannot be read.
+        BadInput: one of ``pythons`` does not run, or ``commands`` cannot be read.
     """
-    patient = Patient(tuple(_interpreters(study, pythons)), study)
+    patient = Patient(tuple(_interpreters(study, pythons)), study, tuple(gpu_states()))
     checks: list[Check] = [check_python, check_requirements, check_cuda_builds]
     checks += [check_imports] if imports else []
     checks += [check_bench]
     checks += [] if commands is None else [partial(check_commands, commands)]
-    checks += [check_gpus, check_machine, check_targets, check_arms]
+    checks += [check_gpus, check_machine, check_limits, check_targets, check_arms]
+    checks += [check_files, check_fetching, check_cards, check_together]
     return [said for check in checks for said in _said_by(check, patient)]
+
+
+def before_a_run(study: Study) -> list[Diagnosis]:
+    """Return the problems that are found in a second, without network or imports: what a run says before it starts."""
+    interpreters = tuple(_interpreters(study, ()))
+    patient = Patient(interpreters, study, tuple(gpu_states()) if interpreters else ())
+    checks: list[Check] = [check_machine, check_limits, check_files]
+    checks += [check_requirements, check_cuda_builds, check_gpus, check_cards, check_together] if interpreters else []
+    said = (each for check in checks for each in _said_by(check, patient))
+    return [each for each in said if each.state == "problem"]
 
 
 def _interpreters(study: Study | None, pythons: Sequence[str]) -> Iterator[Interpreter]:
@@ -42,7 +59,10 @@ def _interpreters(study: Study | None, pythons: Sequence[str]) -> Iterator[Inter
     elif study is None:
         yield ask_interpreter(None)
     else:
-        yield from (ask_interpreter(python, arms) for python, arms in paths_of(study).items())
+        for python, arms in paths_of(study).items():
+            # One that does not run is said with its arms, and keeps nothing else from being examined.
+            with suppress(BadInput):
+                yield ask_interpreter(python, arms)
 
 
 def _said_by(check: Check, patient: Patient) -> Iterator[Diagnosis]:

@@ -1,13 +1,14 @@
 """Whether the cards are free, whole, at full power, and driven by a new enough driver."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from packaging.version import InvalidVersion, Version
 
 from whichbits.doctor.diagnosis import Diagnosis, Patient, good
 from whichbits.doctor.interpreter import Interpreter
 from whichbits.doctor.releases import oldest_driver
-from whichbits.hardware.gpu_states import GpuState, GpuUser, gpu_states, gpu_users
+from whichbits.hardware.gpu_states import GpuState, GpuUser, gpu_users
+from whichbits.study.arm import Arm
 
 _FREE_MIB = 1024
 _BELOW = 0.99
@@ -16,7 +17,7 @@ _BUSY_PERCENT = 5
 
 def check_gpus(patient: Patient) -> Iterator[Diagnosis]:
     """Look at every card of this machine."""
-    states, users = gpu_states(), gpu_users()
+    states, users = patient.gpus, gpu_users()
     if not states:
         yield _no_gpu(patient)
     for state in states:
@@ -26,17 +27,25 @@ def check_gpus(patient: Patient) -> Iterator[Diagnosis]:
 
 
 def _no_gpu(patient: Patient) -> Diagnosis:
-    arms = {} if patient.study is None else patient.study.arms
-    wanted = [name for name, arm in arms.items() if arm.engine == "vllm" and arm.target is None]
-    for_gpus = any(not interpreter.on_cpu for interpreter in patient.interpreters if interpreter.engine is not None)
+    if patient.study is not None and not any(needs_gpu(arm, patient) for arm in patient.study.arms.values()):
+        return good("no_gpu", "GPU", "no NVIDIA card is seen here, and no arm of the study needs one")
+    has_engine = any(interpreter.engine is not None for interpreter in patient.interpreters)
     return Diagnosis(
         "no_gpu",
-        "problem" if wanted and for_gpus else "note",
+        "problem" if patient.study is not None and has_engine else "note",
         "GPU",
         "no NVIDIA card is seen here",
         why="there is none, the driver is not loaded, or the container was started without --gpus all",
         fix="`nvidia-smi` must list it; without a card use the embedded engine, or `whichbits predict`",
     )
+
+
+def needs_gpu(arm: Arm, patient: Patient) -> bool:
+    """Return whether the arm's servers are started here and would compute on a card."""
+    if arm.engine != "vllm" or arm.target is not None:
+        return False
+    interpreter = patient.interpreter_of(arm)
+    return interpreter is None or not interpreter.on_cpu
 
 
 def look_at(state: GpuState, users: list[GpuUser]) -> Iterator[Diagnosis]:
@@ -46,7 +55,10 @@ def look_at(state: GpuState, users: list[GpuUser]) -> Iterator[Diagnosis]:
         *_occupied(subject, state, users),
         *_capped(subject, state),
         *_slowed(subject, state),
+        *_slow_now(subject, state),
+        *_closed(subject, state),
         *_split(subject, state),
+        *_forgetful(subject, state),
     ]
     memory = "" if state.memory_total is None else f", {state.memory_total / 1024:.0f} GiB"
     yield from found or [good("gpu", subject, f"{state.name}{memory}, driver {state.driver}, free and at full power")]
@@ -93,6 +105,43 @@ def _slowed(subject: str, state: GpuState) -> Iterator[Diagnosis]:
         )
 
 
+def _slow_now(subject: str, state: GpuState) -> Iterator[Diagnosis]:
+    if state.slowed_by:
+        yield Diagnosis(
+            "gpu_slowed_now",
+            "note",
+            subject,
+            f"its clocks are held down at this moment: {', '.join(state.slowed_by)}",
+            why="it is hot, short of power, or somebody works it hard; what is measured meanwhile tells of that",
+            fix="look at cooling and at who uses it (nvidia-smi -q -d PERFORMANCE,TEMPERATURE), and wait",
+        )
+
+
+def _closed(subject: str, state: GpuState) -> Iterator[Diagnosis]:
+    if state.compute_mode in ("Prohibited", "Exclusive_Process", "Exclusive_Thread"):
+        alone = state.compute_mode != "Prohibited"
+        yield Diagnosis(
+            "gpu_compute_mode",
+            "note" if alone else "problem",
+            subject,
+            f"compute mode {state.compute_mode}: " + ("one process at a time" if alone else "no process may compute"),
+            why="somebody set it (nvidia-smi -c); replicas and arms that share a card are turned away",
+            fix=f"nvidia-smi -i {state.index} -c DEFAULT",
+        )
+
+
+def _forgetful(subject: str, state: GpuState) -> Iterator[Diagnosis]:
+    if state.persistent is False:
+        yield Diagnosis(
+            "gpu_not_persistent",
+            "note",
+            subject,
+            "persistence mode is off",
+            why="the driver lets go of a card that nobody uses: each start takes seconds more, and set clocks are lost",
+            fix=f"nvidia-smi -i {state.index} -pm 1, or start nvidia-persistenced",
+        )
+
+
 def _split(subject: str, state: GpuState) -> Iterator[Diagnosis]:
     if state.mig:
         yield Diagnosis(
@@ -105,7 +154,7 @@ def _split(subject: str, state: GpuState) -> Iterator[Diagnosis]:
         )
 
 
-def driver(interpreter: Interpreter, states: list[GpuState]) -> Iterator[Diagnosis]:
+def driver(interpreter: Interpreter, states: Sequence[GpuState]) -> Iterator[Diagnosis]:
     """Hold the driver against the CUDA that an interpreter's torch was built for."""
     torch = interpreter.distributions.get("torch")
     cuda = None if torch is None else torch.cuda_version

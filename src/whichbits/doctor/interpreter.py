@@ -120,5 +120,7 @@ def _reason(error: Exception) -> str:
             return reason
         case subprocess.CalledProcessError(stderr=str(said)) if said.strip():
             return said.strip().splitlines()[-1]
+        case json.JSONDecodeError():
+            return "it does not answer as a Python does"
         case _:
             return str(error)

@@ -47,7 +47,7 @@ def _without_engine(interpreter: Interpreter, study: Study | None) -> Diagnosis:
             interpreter.path,
             f"{found}; vLLM {wanted}, which the study names, accepts Python {accepts} only",
             why="pip then finds no matching distribution, however the version is written",
-            fix=f"take a vLLM that Python {interpreter.version} can have ({_releases(interpreter.version)}), "
+            fix=f"take {_releases(interpreter.version)}, which Python {interpreter.version} can have, "
             f"or a Python of {accepts}",
         )
     can = _releases(interpreter.version)
@@ -62,10 +62,12 @@ def _without_engine(interpreter: Interpreter, study: Study | None) -> Diagnosis:
 
 
 def _releases(python: str) -> str:
+    """Return the newest stretch of releases: older ones that say no upper bound pin a torch that has no wheel."""
     stretches = releases_for(python)
     if not stretches:
         return "none"
-    return ", ".join(f"{first} or newer" if end is None else f"{first} to below {end}" for first, end in stretches)
+    first, end = stretches[-1]
+    return f"vLLM {first} or newer" if end is None else f"vLLM {first} to below {end}"
 
 
 def check_requirements(patient: Patient) -> Iterator[Diagnosis]:
@@ -79,7 +81,9 @@ def _requirements(interpreter: Interpreter, engine: Distribution) -> Iterator[Di
     required = [need for text in engine.requires if (need := _needed(text, interpreter)) is not None]
     missing = [need for need in required if _held(interpreter, need.name) is None]
     wrong = [need for need in required if _is_wrong(need, _held(interpreter, need.name))]
-    yield from (_missing_torch(interpreter, engine, need) for need in missing if need.name in TORCH_FAMILY)
+    absent = [need for need in missing if need.name in TORCH_FAMILY]
+    if absent:
+        yield _missing_torch(interpreter, engine, absent)
     yield from (_wrong_version(interpreter, engine, need) for need in wrong if need.name in TORCH_FAMILY)
     others = [f"{need.name} (missing)" for need in missing if need.name not in TORCH_FAMILY]
     others += [f"{need.name} {_held(interpreter, need.name)}" for need in wrong if need.name not in TORCH_FAMILY]
@@ -111,16 +115,17 @@ def _is_wrong(requirement: Requirement, held: str | None) -> bool:
     return not requirement.specifier.contains(held if names_build else held.partition("+")[0], prereleases=True)
 
 
-def _missing_torch(interpreter: Interpreter, engine: Distribution, need: Requirement) -> Diagnosis:
-    tag = wheel_index(interpreter)
+def _missing_torch(interpreter: Interpreter, engine: Distribution, absent: list[Requirement]) -> Diagnosis:
+    names, written = [need.name for need in absent], [_written(need) for need in absent]
+    quoted = " ".join(f"'{need}'" for need in written)
     return Diagnosis(
         "requirement_missing",
-        "note" if interpreter.on_cpu else "problem",
+        "note" if interpreter.on_cpu and "torch" not in names else "problem",
         interpreter.path,
-        f"{need.name} is missing, and {engine.name} {engine.version} requires {_written(need)}",
+        f"missing: {', '.join(names)}; {engine.name} {engine.version} requires {', '.join(written)}",
         why="vLLM imports models that a server never uses, and the import ends the engine's start; "
         "uninstalling a package whose CUDA clashes is the usual way here",
-        fix=f"install it with torch's own CUDA: pip install '{_written(need)}' --index-url https://download.pytorch.org/whl/{tag}",
+        fix=f"pip install {quoted} --index-url https://download.pytorch.org/whl/{wheel_index(interpreter)}",
     )
 
 

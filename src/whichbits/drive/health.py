@@ -22,9 +22,11 @@ from whichbits.drive.part import PartReport
 from whichbits.drive.reasons import (
     BOUNDS,
     BUSY,
+    CLOCKS,
     EVENT_LOOP,
     FEWER_SENT,
     FINE_BOUNDS,
+    GAP_OF_ARRIVALS,
     HANDSHAKES,
     LATE,
     LATE_READS,
@@ -261,14 +263,10 @@ def _clock_notes(measures: _Measures, seen: Observations) -> list[str]:
         return []
     apart_ms = (seen.clocks.error_ns + (seen.clocks.drift_ns or 0)) / _MS
     rate = seen.requested_rate
-    what, blurred_ms = ("gap between arrivals", 1e3 / rate) if rate else ("mean request", measures.e2e_ms)
+    what, blurred_ms = (GAP_OF_ARRIVALS, 1e3 / rate) if rate else (MEAN_REQUEST, measures.e2e_ms)
     if blurred_ms is None or apart_ms <= SUSPECT_LAG_SHARE * blurred_ms:
         return []
-    note = (
-        f"the machines' clocks agree within {apart_ms:.2g} ms, {_share(apart_ms, blurred_ms):.0%} of the {what} "
-        f"({blurred_ms:.3g} ms): the order of sends and the number in flight are blurred, latencies are not"
-    )
-    return [note]
+    return [phrase(CLOCKS, apart=apart_ms, share=_share(apart_ms, blurred_ms), what=what, blurred=blurred_ms)]
 
 
 def _verdict(value: float, suspect: float, limited: float) -> ClientVerdict:

@@ -9,6 +9,10 @@ BUSY = "the busiest worker used {share:.0%} of one core"
 SHORT_GAPS = "{share:.0%} of the gaps between chunks are under 1 ms at a mean of {mean:.1f} ms: {cause}"
 HANDSHAKES = "{share:.0%} of the requests had to open a connection, and their latencies contain the handshake"
 FEWER_SENT = "{achieved:.3g} requests/s left where {requested:.3g} were planned: a cap or the client held them back"
+CLOCKS = (
+    "the machines' clocks agree within {apart:.2g} ms, {share:.0%} of the {what} ({blurred:.3g} ms): the order of "
+    "sends and the number in flight are blurred, latencies are not"
+)
 
 BOUNDS = "; suspect above {suspect:.0%}, limited above {limited:.0%}"
 FINE_BOUNDS = "; suspect above {suspect:.1%}, limited above {limited:.1%}"
@@ -18,11 +22,12 @@ TURNS = phrase("turns of a stream")
 EVENT_LOOP = phrase("event loop")
 MEDIAN_TTFT = phrase("median TTFT")
 MEAN_REQUEST = phrase("mean request")
+GAP_OF_ARRIVALS = phrase("gap between arrivals")
 MEAN_GAP = phrase("mean gap between chunks")
 READ_LATE = phrase("the client read late")
 SENT_IN_BURSTS = phrase("the server or the network sent in bursts")
 
-_SENTENCES = (LATE_READS, LATE, LOST_GAPS, BUSY, SHORT_GAPS, HANDSHAKES, FEWER_SENT, BOUNDS, FINE_BOUNDS)
+_SENTENCES = (LATE_READS, LATE, LOST_GAPS, BUSY, SHORT_GAPS, HANDSHAKES, FEWER_SENT, CLOCKS, BOUNDS, FINE_BOUNDS)
 _PARTS: tuple[Phrase, ...] = (
     SENDS,
     TURNS,
@@ -30,6 +35,7 @@ _PARTS: tuple[Phrase, ...] = (
     MEDIAN_TTFT,
     MEAN_REQUEST,
     MEAN_GAP,
+    GAP_OF_ARRIVALS,
     READ_LATE,
     SENT_IN_BURSTS,
 )

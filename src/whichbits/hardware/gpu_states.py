@@ -19,7 +19,13 @@ _FIELDS = (
     "clocks.default_applications.graphics",
     "mig.mode.current",
     "utilization.gpu",
+    "memory.free",
+    "persistence_mode",
+    "compute_mode",
 )
+_SLOWED = ("hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown", "sw_power_cap")
+_SLOWED_GROUPS = ("clocks_event_reasons", "clocks_throttle_reasons")
+"""The first is the name since driver 535, and an unknown field spoils a whole query."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,12 @@ class GpuState:
     clock_default: float | None
     mig: bool
     utilisation: float | None
+    memory_free: float | None = None
+    """What a new process may take; with ``memory_used`` it makes what CUDA calls the total, less than nvidia-smi's."""
+    persistent: bool | None = None
+    compute_mode: str | None = None
+    slowed_by: tuple[str, ...] = ()
+    """Why clocks are below what was asked for at this moment, in nvidia-smi's words."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +66,22 @@ class GpuUser:
 
 def gpu_states() -> list[GpuState]:
     """Return one state a card; empty where there is no card or no driver."""
-    return [_state(dict(zip(_FIELDS, row, strict=True))) for row in ask("gpu", _FIELDS) if len(row) == len(_FIELDS)]
+    rows = [dict(zip(_FIELDS, row, strict=True)) for row in ask("gpu", _FIELDS) if len(row) == len(_FIELDS)]
+    slowed = _slowed()
+    return [_state(row, slowed.get(row["uuid"], ())) for row in rows]
+
+
+def _slowed() -> dict[str, tuple[str, ...]]:
+    """Return by card which reasons lower its clocks now."""
+    for group in _SLOWED_GROUPS:
+        rows = ask("gpu", ("uuid", *(f"{group}.{name}" for name in _SLOWED)))
+        if rows:
+            return {uuid: _active(cells) for uuid, *cells in rows}
+    return {}
+
+
+def _active(cells: list[str]) -> tuple[str, ...]:
+    return tuple(name for name, cell in zip(_SLOWED, cells, strict=False) if cell == "Active")
 
 
 def gpu_users() -> list[GpuUser]:
@@ -65,7 +92,7 @@ def gpu_users() -> list[GpuUser]:
     ]
 
 
-def _state(row: dict[str, str]) -> GpuState:
+def _state(row: dict[str, str], slowed_by: tuple[str, ...]) -> GpuState:
     return GpuState(
         index=int(row["index"]),
         name=row["name"],
@@ -81,6 +108,10 @@ def _state(row: dict[str, str]) -> GpuState:
         clock_default=_number(row["clocks.default_applications.graphics"]),
         mig=row["mig.mode.current"] == "Enabled",
         utilisation=_number(row["utilization.gpu"]),
+        memory_free=_number(row["memory.free"]),
+        persistent={"Enabled": True, "Disabled": False}.get(row["persistence_mode"]),
+        compute_mode=None if row["compute_mode"].startswith("[") else row["compute_mode"],
+        slowed_by=slowed_by,
     )
 
 

@@ -65,10 +65,14 @@ Say = Callable[[str], str]
 
 @cache
 def language(code: Code) -> Language:
-    """Return a language, its catalogue read once."""
-    if code == "en":
-        return Language(code)
-    return Language(code, parse(files("whichbits.language").joinpath(f"{code}.po").read_text(encoding="utf-8")))
+    """Return a language, its catalogues read once."""
+    return Language(code) if code == "en" else Language(code, catalogue(code) | catalogue(f"told.{code}"))
+
+
+@cache
+def catalogue(name: str) -> dict[str, str]:
+    """Return a catalogue: ``ko`` of phrases, ``told.ko`` of texts that are told without a language."""
+    return parse(files("whichbits.language").joinpath(f"{name}.po").read_text(encoding="utf-8"))
 
 
 class _Filler(string.Formatter):

@@ -12,6 +12,7 @@ from whichbits.plan.prospect import FACTORS, Goal, Prospect, prospects
 from whichbits.plan.trial import bounds_of
 from whichbits.predict.constants import Constants
 from whichbits.predict.deployment.grounds import grounds
+from whichbits.predict.shipped import Known
 from whichbits.study.fleet import FleetPlan
 from whichbits.study.model import Study
 
@@ -42,9 +43,7 @@ class Answer:
     rests_on: dict[str, str]
 
 
-def plan_study(
-    study: Study, constants: Constants, draws: int = DRAWS, workers: int = 1, *, sample: int = SAMPLE
-) -> Answer:
+def plan_study(study: Study, known: Known, draws: int = DRAWS, workers: int = 1, *, sample: int = SAMPLE) -> Answer:
     """Plan the fleet that a study asks for; each trial of a replica sends ``sample`` requests.
 
     Raises:
@@ -52,9 +51,9 @@ def plan_study(
     """
     plan, goal = _asked(study)
     demand = demand_of(study, plan, sample)
-    placed, refused = options_of(study, plan, constants)
-    drawn = constants.draws(draws, study.seed) if draws else []
-    found, too_long = prospects(placed, demand.sample, goal, [constants, *drawn], workers)
+    placed, refused = options_of(study, plan, known)
+    by_gpu = {gpu: _drawn(known.of(gpu), draws, study.seed) for gpu in {each.option.gpu for each in placed}}
+    found, too_long = prospects(placed, demand.sample, goal, by_gpu, workers)
     room = Room(1 - plan.headroom, plan.at_least)
     fleets = Fleets(found, demand, room)
     cheapest = fleets.cheapest()
@@ -73,8 +72,13 @@ def plan_study(
         front=front(fleets.emptier()),
         what_if=tuple(what_if(found, demand, room, at) for at in range(len(FACTORS))),
         binding=() if cheapest else tuple(binding(found, goal, demand, room)),
-        rests_on={each.option.name: grounds(each.deployment, constants) for each in placed},
+        rests_on={each.option.name: grounds(each.deployment, known.of(each.option.gpu)) for each in placed},
     )
+
+
+def _drawn(constants: Constants, draws: int, seed: int) -> list[Constants]:
+    """Return the best constants and their draws. With one seed all GPUs' draws move alike, which cancels in ratios."""
+    return [constants, *(constants.draws(draws, seed) if draws else [])]
 
 
 def _asked(study: Study) -> tuple[FleetPlan, Goal]:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from whichbits.errors import BadInput
 from whichbits.hardware.devices import find_device
-from whichbits.predict.constants import Constants
 from whichbits.predict.deployment.capacity import room_of
 from whichbits.predict.deployment.deployment import Deployment
+from whichbits.predict.shipped import Known
 from whichbits.study.fleet import FleetPlan
 from whichbits.study.model import Study
 
@@ -46,7 +46,7 @@ class Refused:
     why: str
 
 
-def options_of(study: Study, plan: FleetPlan, constants: Constants) -> tuple[list[Placed], list[Refused]]:
+def options_of(study: Study, plan: FleetPlan, known: Known) -> tuple[list[Placed], list[Refused]]:
     """Return what could be rented, and what could not.
 
     Raises:
@@ -60,7 +60,7 @@ def options_of(study: Study, plan: FleetPlan, constants: Constants) -> tuple[lis
         )
         try:
             deployment = Deployment.of(arm, option.gpu, study.engine_version)
-            room_of(deployment, constants)
+            room_of(deployment, known.of(option.gpu))
         except BadInput as error:
             refused.append(Refused(option.name, error.code, error.what))
         else:

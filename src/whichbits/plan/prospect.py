@@ -1,6 +1,6 @@
 """What one replica of each option can bear, with its interval: tried in parallel, an option or a draw a task."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
@@ -78,24 +78,28 @@ class _Try:
 
 
 def prospects(
-    placed: Sequence[Placed], sample: Workload, goal: Goal, constants: Sequence[Constants], workers: int
+    placed: Sequence[Placed],
+    sample: Workload,
+    goal: Goal,
+    by_gpu: Mapping[str, Sequence[Constants]],
+    workers: int,
 ) -> tuple[list[Prospect], list[Refused]]:
-    """Try every option with the best constants, which come first, and again with each draw of them.
+    """Try every option with its GPU's best constants, which come first, and again with each draw of them.
 
     The answer does not depend on ``workers``, the number of processes.
     """
-    best, *draws = constants
-    tried = _spread(_explore, [_Try(each, sample, goal, best) for each in placed], workers)
+    tried = _spread(_explore, [_Try(each, sample, goal, by_gpu[each.option.gpu][0]) for each in placed], workers)
     found = [each for each in tried if isinstance(each, Prospect)]
     by_option = {each.option: each for each in placed}
     again = [
         _Try(by_option[each.option], sample, goal, drawn, each.capacity)
         for each in found
         if each.capacity is not None
-        for drawn in draws
+        for drawn in by_gpu[each.option.gpu][1:]
     ]
     capacities = iter(_spread(_capacity, again, workers))
-    told = [_with_interval(each, capacities, len(draws)) for each in found]
+    draws = max((len(constants) for constants in by_gpu.values()), default=1) - 1
+    told = [_with_interval(each, capacities, draws) for each in found]
     return told, [each for each in tried if isinstance(each, Refused)]
 
 

@@ -9,11 +9,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
-from whichbits.quality.tasks import task_folder
+from whichbits.quality.store import FOLDER
 
+TASKS = "tasks"
 _FILE = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT.+)\.jsonl")
 
 
@@ -24,6 +26,11 @@ class Scores:
     task: str
     metric: str
     right: Mapping[str, bool]
+
+
+def task_folder(folder: Path, arm: str) -> Path:
+    """Return where lm-eval's files of an arm lie in a run folder."""
+    return folder / FOLDER / TASKS / quote(arm, safe="")
 
 
 def read_scores(folder: Path, arm: str) -> tuple[Scores, ...]:

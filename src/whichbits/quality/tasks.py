@@ -9,13 +9,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from urllib.parse import quote
 
 from whichbits.errors import BadInput
-from whichbits.quality.store import FOLDER
+from whichbits.quality.task_results import task_folder
 from whichbits.serve.endpoint.replica import Endpoint
-
-TASKS = "tasks"
 
 
 @dataclass(frozen=True)
@@ -39,11 +36,6 @@ def insist_on_lm_eval() -> None:
             why="it comes with the extra lm-eval, since it is large",
             fix="pip install 'whichbits[lm-eval]', or leave quality.tasks out",
         )
-
-
-def task_folder(folder: Path, arm: str) -> Path:
-    """Return where lm-eval's files of an arm lie in a run folder."""
-    return folder / FOLDER / TASKS / quote(arm, safe="")
 
 
 def task_command(wanted: TaskRun, output: Path) -> tuple[str, ...]:

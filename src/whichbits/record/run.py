@@ -6,12 +6,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from whichbits.record.columns import records_of
 from whichbits.record.manifest import broken, read_manifest, with_ended
+from whichbits.record.row_groups import RowGroups
 from whichbits.record.schema import Cell, Manifest, RequestRecord
 from whichbits.record.scrapes import Phase, Scrape, each_scrape, read_scrapes
 from whichbits.record.shards import read_requests, sharded_cells
@@ -53,7 +53,8 @@ class Run:
             BadInput: ``run_broken`` if a file is damaged or the requests of a finished cell are missing.
         """
         table = read_requests(self.folder)
-        self._refuse_missing(table)
+        present = set(pc.unique(table["cell"]).to_pylist())
+        self._refuse_missing(*(cell.cell for cell in self.cells if cell.cell not in present))
         return table
 
     @cached_property
@@ -66,15 +67,24 @@ class Run:
         return read_telemetry(self.folder)
 
     def of_cell(self, cell: int) -> pa.Table:
-        """Return the requests of one cell; no rows if it has not ended."""
-        first, rows = self._places.get(cell, (0, 0))
-        return self.requests.slice(first, rows)
+        """Return the requests of one cell; no rows if it has not ended. Cells in order cost one reading of the file.
+
+        Raises:
+            BadInput: ``run_broken`` if a file is damaged or the requests of a finished cell are missing.
+        """
+        rows = self._row_groups.of_cell(cell)
+        if not rows.num_rows:
+            self._refuse_missing(cell)
+        return rows
 
     @cached_property
-    def _places(self) -> dict[int, tuple[int, int]]:
-        """First row and number of rows of each cell, which stand side by side."""
-        cells, firsts, rows = np.unique(self.requests["cell"].to_numpy(), return_index=True, return_counts=True)
-        return dict(zip(cells.tolist(), zip(firsts.tolist(), rows.tolist(), strict=True), strict=True))
+    def cells_with_requests(self) -> frozenset[int]:
+        """The numbers of the cells that have requests. Only one column is read, whatever their chunks take."""
+        return frozenset(self._row_groups.cells)
+
+    @cached_property
+    def _row_groups(self) -> RowGroups:
+        return RowGroups(self.folder)
 
     def records(self, cell: int) -> list[RequestRecord]:
         """Return the requests of one cell as records: handy, but slow for large cells."""
@@ -92,8 +102,7 @@ class Run:
         """Yield the same, one in memory at a time."""
         return each_scrape(self.folder, *phases)
 
-    def _refuse_missing(self, table: pa.Table) -> None:
-        present = set(pc.unique(table["cell"]).to_pylist())
+    def _refuse_missing(self, *without: int) -> None:
         for cell in self.cells:
-            if cell.state == "done" and cell.requests and cell.cell not in present:
+            if cell.cell in without and cell.state == "done" and cell.requests:
                 raise broken(self.folder, f"cell {cell.cell} is done, but its requests are missing")

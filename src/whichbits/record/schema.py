@@ -175,6 +175,8 @@ class SearchRecord:
     spent_s: float = 0.0
     steps: tuple[SearchStep, ...] = ()
     ended: str | None = None
+    enough_s: float | None = None
+    """If the budget ended it, the least that would have led to an answer, by what cells took; None if nobody knows."""
 
 
 @dataclass(frozen=True)

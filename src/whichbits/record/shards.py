@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from whichbits.record.arrays import integers
 from whichbits.record.atomic import replacing
 from whichbits.record.columns import SCHEMA, VERSION_KEY, table_of
 from whichbits.record.manifest import broken, refuse_newer
@@ -56,19 +57,18 @@ def relabel_shard(folder: Path, cell: Cell) -> None:
         )
 
 
-def read_cell(folder: Path, number: int) -> pa.Table:
-    """Return the requests of one finished cell without reading the others, where it has a shard of its own.
+def read_shard(folder: Path, number: int) -> pa.Table:
+    """Return the requests of a cell that has a shard.
 
     Raises:
         BadInput: ``run_broken`` or ``run_too_new``.
     """
-    path = cell_path(folder, number)
-    return _read(folder, path) if path.exists() else read_requests(folder).filter(pc.field("cell") == number)
+    return _read(folder, cell_path(folder, number))
 
 
 def sharded_cells(folder: Path) -> dict[int, Cell]:
     """Return the cells that shards hold, by number, as they ended."""
-    cells = [_cell_of(folder, path) for path in _shards(folder)]
+    cells = [_cell_of(folder, path) for path in shards(folder)]
     return {cell.cell: cell for cell in cells}
 
 
@@ -80,20 +80,12 @@ def read_requests(folder: Path) -> pa.Table:
     """
     merged = folder / MERGED
     tables = [_without(_read(folder, merged), sharded_cells(folder))] if merged.exists() else []
-    tables += [_read(folder, path) for path in _shards(folder)]
-    return _in_cell_order(pa.concat_tables([SCHEMA.empty_table(), *tables]))
+    tables += [_read(folder, path) for path in shards(folder)]
+    return in_cell_order(pa.concat_tables([pa.Table.from_batches([], SCHEMA), *tables]))
 
 
-def merge_shards(folder: Path) -> None:
-    """Move all shards into the merged file; a kill at any point leaves each request readable once."""
-    _write(folder / MERGED, read_requests(folder))
-    for path in _shards(folder):
-        path.unlink()
-    if (folder / FOLDER).is_dir() and not any((folder / FOLDER).iterdir()):
-        (folder / FOLDER).rmdir()
-
-
-def _shards(folder: Path) -> list[Path]:
+def shards(folder: Path) -> list[Path]:
+    """Return the shards of a run's folder in the order of their cells."""
     return sorted((folder / FOLDER).glob("*.parquet"))
 
 
@@ -107,10 +99,20 @@ def _read(folder: Path, path: Path) -> pa.Table:
         # Not pq.read_table: for nothing that is needed here it loads pyarrow.dataset, and with it pandas.
         with pq.ParquetFile(path) as file:
             table = file.read(use_threads=False)
-        refuse_newer(folder, int((table.schema.metadata or {})[VERSION_KEY]))
-        return table.select(SCHEMA.names).cast(SCHEMA)
+        return in_our_schema(folder, table)
     except (pa.ArrowException, OSError, KeyError, ValueError) as error:
         raise broken(folder, f"{path.name} cannot be read: {error}") from error
+
+
+def in_our_schema(folder: Path, table: pa.Table) -> pa.Table:
+    """Return rows of a file with the columns that we know.
+
+    Raises:
+        BadInput: ``run_too_new``.
+        KeyError, ValueError, ArrowException: this is no file of requests.
+    """
+    refuse_newer(folder, int((table.schema.metadata or {})[VERSION_KEY]))
+    return table.select(SCHEMA.names).cast(SCHEMA)
 
 
 def _cell_of(folder: Path, path: Path) -> Cell:
@@ -122,13 +124,15 @@ def _cell_of(folder: Path, path: Path) -> Cell:
 
 
 def _without(table: pa.Table, cells: dict[int, Cell]) -> pa.Table:
-    return table.filter(pc.invert(pc.is_in(table["cell"], pa.array(list(cells), pa.int32()))))
+    """Return the rows of other cells; without a copy where there are no others."""
+    return table.filter(pc.invert(pc.is_in(table["cell"], pa.array(list(cells), pa.int32())))) if cells else table
 
 
-def _in_cell_order(table: pa.Table) -> pa.Table:
-    numbers = np.asarray(table["cell"])
+def in_cell_order(table: pa.Table) -> pa.Table:
+    """Return rows sorted by cell, which within a cell keep their order."""
+    numbers = integers(table["cell"])
     if (np.diff(numbers) >= 0).all():
         return table.unify_dictionaries()
     cells = np.unique(numbers)
     parts = [table.filter(pc.field("cell") == int(cell)) for cell in cells]
-    return pa.concat_tables([SCHEMA.empty_table(), *parts]).unify_dictionaries()
+    return pa.concat_tables([pa.Table.from_batches([], SCHEMA), *parts]).unify_dictionaries()

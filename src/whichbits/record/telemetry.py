@@ -56,7 +56,7 @@ def read_telemetry(folder: Path) -> pa.Table:
     if (folder / FILE_NAME).exists():
         older = _parquet(folder)
         tables.insert(0, older.filter(pc.invert(pc.is_in(older["cell"], pa.array(list(fresh), pa.int32())))))
-    return pa.concat_tables([SCHEMA.empty_table(), *tables]).unify_dictionaries()
+    return pa.concat_tables([pa.Table.from_batches([], SCHEMA), *tables]).unify_dictionaries()
 
 
 def merge_telemetry(folder: Path) -> None:

@@ -1,12 +1,15 @@
 """The requests of a cell as numpy arrays, so that no analyzer loops over requests or chunks."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from whichbits.record.arrays import booleans, floats, integers
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -37,11 +40,11 @@ class Timelines:
         """Return the rows of a requests table, in their order."""
         plain = ("scheduled_ns", "sent_ns", "finished_ns", "prompt_tokens", "cached_tokens", "output_tokens")
         return cls(
-            succeeded=np.asarray(pc.is_null(table["error_code"]), dtype=np.bool_),
-            chunk_ns=_flat(table["chunk_ns"]),
-            chunk_tokens=_flat(table["chunk_tokens"]),
+            succeeded=booleans(pc.is_null(table["error_code"])),
+            chunk_ns=integers(pc.list_flatten(table["chunk_ns"])),
+            chunk_tokens=integers(pc.list_flatten(table["chunk_tokens"])),
             offsets=_offsets(table["chunk_ns"]),
-            **{name: _numbers(table[name]) for name in plain},
+            **{name: floats(table[name]) for name in plain},
         )
 
     def __len__(self) -> int:
@@ -52,6 +55,17 @@ class Timelines:
     def chunks(self) -> Ints:
         """Chunks of each request."""
         return np.diff(self.offsets)
+
+    @cached_property
+    def request_of_chunk(self) -> Ints:
+        """The request of each chunk."""
+        return np.repeat(np.arange(len(self)), self.chunks)
+
+    @cached_property
+    def gap_ends(self) -> Ints:
+        """The chunks that end a gap: all of each answer that succeeded, but for its first."""
+        request = self.request_of_chunk
+        return np.flatnonzero((request[1:] == request[:-1]) & self.succeeded[request[1:]]) + 1
 
     @property
     def first_chunk_ns(self) -> Floats:
@@ -70,13 +84,5 @@ class Timelines:
         return times
 
 
-def _numbers(column: "pa.ChunkedArray[Any]") -> Floats:
-    return np.asarray(column.cast(pa.float64()), dtype=np.float64)
-
-
-def _flat(column: "pa.ChunkedArray[Any]") -> Ints:
-    return np.asarray(pc.list_flatten(column), dtype=np.int64)
-
-
 def _offsets(column: "pa.ChunkedArray[Any]") -> Ints:
-    return np.concatenate([[0], np.cumsum(np.asarray(pc.list_value_length(column)), dtype=np.int64)])
+    return np.concatenate([[0], np.cumsum(integers(pc.list_value_length(column)))])

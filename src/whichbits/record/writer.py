@@ -21,9 +21,10 @@ from typing import Self
 
 from whichbits.record.manifest import read_manifest, with_ended, write_manifest
 from whichbits.record.parts import adopt_parts, salvage
+from whichbits.record.row_groups import merge_shards
 from whichbits.record.schema import ArmRecord, Cell, Manifest, RequestRecord, SearchRecord
 from whichbits.record.scrapes import Scrape, append_scrape, drop_torn_lines
-from whichbits.record.shards import merge_shards, relabel_shard, sharded_cells, write_shard
+from whichbits.record.shards import relabel_shard, sharded_cells, write_shard
 from whichbits.record.telemetry import merge_telemetry
 
 

@@ -10,16 +10,19 @@ from whichbits.arms.gpus import GpuClass, gpu_classes
 from whichbits.arms.provenance import Arm
 from whichbits.checkpoint.facts import Checkpoint
 from whichbits.checkpoint.read import read_checkpoint
+from whichbits.language.language import ENGLISH, Language
+from whichbits.language.phrase import joined, phrase
+from whichbits.language.recognition import tell
 
 _EXPECTED_TO_STAY = ("embedding", "lm_head")
 
 
-def print_arm(arm: Arm, source: Checkpoint, console: Console) -> None:
+def print_arm(arm: Arm, source: Checkpoint, console: Console, spoken: Language = ENGLISH) -> None:
     """Print one arm when it is made."""
     console.print(f"[bold]{arm.recipe.name}[/bold]  {arm.folder}", highlight=False, soft_wrap=True)
     classes = gpu_classes(read_checkpoint(arm.folder), arm.recipe)
-    for line in (*_lines(arm, source), *_kernels(classes)):
-        console.print(f"  {line}", highlight=False, soft_wrap=True, markup=False)
+    for line in (*_lines(arm, source, spoken), *_kernels(classes, spoken)):
+        console.print(f"  {spoken.say(line)}", highlight=False, soft_wrap=True, markup=False)
 
 
 def arms_json(source: Checkpoint, arms: Iterable[Arm]) -> dict[str, Any]:
@@ -31,28 +34,34 @@ def arms_json(source: Checkpoint, arms: Iterable[Arm]) -> dict[str, Any]:
     }
 
 
-def _lines(arm: Arm, source: Checkpoint) -> Iterator[str]:
+def _lines(arm: Arm, source: Checkpoint, spoken: Language) -> Iterator[str]:
     worst = arm.worst
-    yield f"{arm.bytes.stored / 1e9:.2f} GB, {arm.bytes.stored / source.total_bytes:.0%} of the source"
+    share = arm.bytes.stored / source.total_bytes
+    yield phrase("{size:.2f} GB, {share:.0%} of the source", size=arm.bytes.stored / 1e9, share=share)
     if worst is not None:
-        yield f"weights off by {arm.typical_error:.2%} (root mean square), {worst.relative:.2%} in {worst.module}"
+        yield phrase(
+            "weights off by {error:.2%} (root mean square), {worst:.2%} in {module}",
+            error=arm.typical_error,
+            worst=worst.relative,
+            module=worst.module,
+        )
         if worst.expected:
-            yield f"rounding to nearest leaves {worst.expected:.2%} there"
+            yield phrase("rounding to nearest leaves {expected:.2%} there", expected=worst.expected)
     counted = Counter(reason for reason in arm.kept.values() if reason not in _EXPECTED_TO_STAY)
     for reason, count in counted.items():
-        yield f"{count} matrices stay as they were: {reason}"
+        yield phrase("{count} matrices stay as they were: {reason}", count=count, reason=tell(reason, spoken))
     if arm.recipe.scheme == "gptq" and not arm.recipe.symmetric:
-        yield "vLLM 0.32 refuses GPTQ files with zero points; compressed-tensors and AWQ may have them"
+        yield phrase("vLLM 0.32 refuses GPTQ files with zero points; compressed-tensors and AWQ may have them")
 
 
-def _kernels(classes: Iterable[GpuClass]) -> Iterator[str]:
+def _kernels(classes: Iterable[GpuClass], spoken: Language) -> Iterator[str]:
     """One line for each kernel, with the classes of GPU that run it."""
     rows: dict[tuple[str, str], list[str]] = {}
     for each in classes:
-        kernel = "cannot run" if each.kernel is None else each.kernel.name or each.kernel.family
+        kernel = phrase("cannot run") if each.kernel is None else each.kernel.name or each.kernel.family
         rows.setdefault((kernel, each.note), []).append(each.name)
     for (kernel, note), names in rows.items():
-        yield f"{', '.join(names)}: {kernel}, {note}"
+        yield joined("", (", ".join(names), ": ", kernel, ", ", tell(note, spoken)))
 
 
 def _as_json(arm: Arm) -> dict[str, Any]:

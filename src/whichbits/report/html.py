@@ -1,6 +1,7 @@
 """report.html: one offline page with the answer, its evidence, and where every number comes from."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -8,12 +9,16 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from whichbits.analyze import amounts
 from whichbits.analyze.curves.load_curves import HEADLINES, METRICS
+from whichbits.analyze.latency.request_timelines import CellRequests
 from whichbits.analyze.summary import Summary
 from whichbits.language.language import ENGLISH, Code, Language, language
 from whichbits.language.phrase import Phrase, joined, phrase
+from whichbits.language.recognition import recognise
 from whichbits.record.schema import Manifest
 from whichbits.report.answer import predictions, regimes
+from whichbits.report.answer.lead import checks, lead, unknowns
 from whichbits.report.answer.stretches import answers
 from whichbits.report.answer.validity import loads_text, measured_loads
 from whichbits.report.cells.measures import BETTER, MEASURES, name_of
@@ -22,8 +27,11 @@ from whichbits.report.cells.table import groups, has_thin
 from whichbits.report.palette import signs
 from whichbits.report.plots.figures import Figure, description, figures, thin_text
 from whichbits.report.plots.over_load import over_load
+from whichbits.report.plots.request_rows import paths, ticks
 from whichbits.report.plots.series import changes, points, typical
+from whichbits.report.plots.timelines import FIELDS, LEGEND, Timeline, timeline
 from whichbits.report.plots.under_roof import under_roof
+from whichbits.report.policy import POLICY, SCRIPT
 from whichbits.report.provenance import client_rows, commands, fact_rows, flat, study_yaml
 from whichbits.report.sheets import at_a_glance, causes, comparisons, courses, quality
 from whichbits.report.sheets.quality import sentences
@@ -37,6 +45,7 @@ from whichbits.report.wording import (
     grounds,
     interruption,
     leader_text,
+    moment,
     number,
     resume_command,
     short_load,
@@ -47,6 +56,14 @@ ROOFLINE_WORDS = phrase(
     "Roofline: TFLOP/s that decode steps attain over their FLOP per byte, a line an arm, under the peaks of the "
     "device. Numbers: the table below."
 )
+
+
+MOST_BYTES = 2_400_000
+"""What a page may have: below 2.5 MB it can be attached and mailed."""
+
+MOST_ROWS = (1_000_000, 1000, 300, 100, 30, 10)
+"""Rows of a table that are tried, until the page is small enough: all, where they fit."""
+_CODE = re.compile(r"`([^`]+)`")
 
 
 @dataclass(frozen=True)
@@ -60,48 +77,85 @@ class Plate:
     rows: dict[str, tuple[str, ...]]
 
 
-def html(summary: Summary, manifest: Manifest, spoken: Language = ENGLISH) -> Mapping[str, bytes]:
-    """Return ``report.html``; it loads nothing and runs nothing, and a policy in the page keeps it so."""
+def html(
+    summary: Summary, manifest: Manifest, spoken: Language = ENGLISH, requests: Sequence[CellRequests] = ()
+) -> Mapping[str, bytes]:
+    """Return ``report.html``; it loads nothing and runs only its own script, and a policy in the page keeps it so.
+
+    A run of very many cells has tables cut, the longest first, so that the page stays below ``MOST_BYTES``.
+    """
     page = _environment(spoken.code).get_template("report.html.j2")
+    content = _content(summary, manifest, spoken, requests)
+    text = b""
+    for most_rows in MOST_ROWS:
+        text = page.render(content, most_rows=most_rows).encode()
+        if len(text) <= MOST_BYTES:
+            break
+    return {"report.html": text}
+
+
+def _content(
+    summary: Summary, manifest: Manifest, spoken: Language, requests: Sequence[CellRequests]
+) -> dict[str, object]:
     roofline = under_roof(summary, ROOFLINE_WORDS, spoken.say)
-    text = page.render(
-        language=spoken.code,
-        source=SOURCES[summary.source],
-        summary=summary,
-        manifest=manifest,
-        interruption=interruption(summary),
-        resume=resume_command(summary),
-        loads=loads_text(summary),
-        several_loads=len(measured_loads(summary)) > 1,
-        repeats=repeats(summary),
-        answers=answers(summary),
-        plates=[_plate(summary, figure, spoken) for figure in figures(summary)],
-        roofline=None if roofline is None else Markup(roofline),  # noqa: S704 - escaped where it is drawn
-        regimes=regimes.rows(summary),
-        regimes_scope=regimes.scope(summary),
-        predictions=predictions.rows(summary),
-        predictions_legend=predictions.LEGEND,
-        measures=MEASURES,
-        compared={metric: name_of(metric) for metric in METRICS if metric in MEASURES or metric in HEADLINES},
-        groups=groups(summary),
-        thin=has_thin(summary),
-        signs=signs(tuple(summary.arms)),
-        kinds=FINDING_KINDS,
-        comparisons=comparisons(summary, manifest),
-        causes=causes(summary, manifest),
-        quality=quality(summary, manifest),
-        quality_sentences=tuple(sentences(summary)),
-        glance=at_a_glance(summary, manifest),
-        arms=[(arm, fact_rows(arm, manifest.arms.get(name))) for name, arm in summary.arms.items()],
-        clients=client_rows(summary, manifest),
-        courses=courses(summary, manifest),
-        commands=commands(manifest),
-        host=flat(manifest.host),
-        tools=flat(dict(manifest.tools)),
-        study=study_yaml(manifest),
-        style=Markup(_asset("report.css")),  # noqa: S704 - our own file, no input in it
-    )
-    return {"report.html": text.encode()}
+    return {
+        "language": spoken.code,
+        "source": SOURCES[summary.source],
+        "summary": summary,
+        "manifest": manifest,
+        "interruption": interruption(summary),
+        "resume": resume_command(summary),
+        "loads": loads_text(summary),
+        "several_loads": len(measured_loads(summary)) > 1,
+        "repeats": repeats(summary),
+        "answers": answers(summary),
+        "plates": [_plate(summary, figure, spoken) for figure in figures(summary)],
+        "roofline": None if roofline is None else Markup(roofline),  # noqa: S704 - escaped where it is drawn
+        "policy": POLICY,
+        **_requests(timeline(requests, len(summary.cells)), requests),
+        "regimes": regimes.rows(summary),
+        "regimes_scope": regimes.scope(summary)[:2],
+        "lead": lead(summary),
+        "checks": checks(summary, spoken.say),
+        "unknowns": unknowns(summary, spoken.say),
+        "predictions": predictions.rows(summary),
+        "predictions_legend": predictions.LEGEND,
+        "measures": MEASURES,
+        "compared": {metric: name_of(metric) for metric in METRICS if metric in MEASURES or metric in HEADLINES},
+        "groups": groups(summary),
+        "thin": has_thin(summary),
+        "signs": signs(tuple(summary.arms)),
+        "kinds": FINDING_KINDS,
+        "comparisons": comparisons(summary, manifest),
+        "causes": causes(summary, manifest),
+        "quality": quality(summary, manifest),
+        "quality_sentences": tuple(sentences(summary)),
+        "glance": at_a_glance(summary, manifest),
+        "arms": [(arm, fact_rows(arm, manifest.arms.get(name))) for name, arm in summary.arms.items()],
+        "clients": client_rows(summary, manifest),
+        "courses": courses(summary, manifest),
+        "commands": commands(manifest),
+        "host": flat(manifest.host),
+        "tools": flat(dict(manifest.tools)),
+        "study": study_yaml(manifest),
+        "style": Markup(_asset("report.css")),  # noqa: S704 - our own file, no input in it
+    }
+
+
+def _requests(shown: Timeline | None, requests: Sequence[CellRequests]) -> dict[str, object]:
+    """Return what the timeline's template shows: nothing, or the first cell drawn, and the script that draws others."""
+    if shown is None:
+        return {"timeline": None}
+    first = requests[shown.first].requests
+    return {
+        "timeline": shown,
+        "timeline_count": len(first),
+        "timeline_paths": paths(first),
+        "timeline_ticks": ticks(first),
+        "timeline_fields": FIELDS,
+        "timeline_legend": LEGEND,
+        "script": Markup(SCRIPT),  # noqa: S704 - our own file, no input in it
+    }
 
 
 def _plate(summary: Summary, figure: Figure, spoken: Language) -> Plate:
@@ -137,10 +191,13 @@ def _environment(code: Code) -> Environment:
     )
     environment.filters |= {
         "number": number,
+        "recognised": recognise,
         "count": count,
         "crossing": crossing_text,
         "grounds": grounds,
         "load": short_load,
+        "moment": moment,
+        "coded": _coder(spoken),
         "leader": leader_text,
         "verdicts": verdict_texts,
     }
@@ -148,10 +205,20 @@ def _environment(code: Code) -> Environment:
         "MISSING": MISSING,
         "LOAD_NAMES": LOAD_NAMES,
         "BETTER": BETTER,
+        "amounts": amounts,
         "say": _sayer(spoken),
         "joined": joined,
     }
     return environment
+
+
+def _coder(spoken: Language) -> Callable[[str], Markup]:
+    """Return what shows text in the language with what stands between backticks as code."""
+
+    def coded(text: str) -> Markup:
+        return Markup(_CODE.sub(r"<code>\1</code>", str(escape(spoken.say(text)))))  # noqa: S704 - escaped here
+
+    return coded
 
 
 def _sayer(spoken: Language) -> Callable[..., Markup]:

@@ -5,58 +5,63 @@ from rich.table import Table
 from rich.text import Text
 
 from whichbits.analyze.summary import CellSummary, Summary
+from whichbits.drive.reasons import known_again
 from whichbits.language.language import Language
+from whichbits.language.phrase import phrase
 from whichbits.record.schema import Cell, Manifest
 from whichbits.report.answer.important import in_short, most_important
 from whichbits.report.fitted import Fitted
 from whichbits.report.wording import VERDICTS, failures, load_text, number, plain
 
+_LEGEND = phrase("Times in ms; TTFT from the scheduled send. ITL: gaps between chunks.")
 _MOST_FINDINGS = 5
 _FINDING_LENGTH = 142
 _COLUMNS = (
-    ("load", "", "left"),
-    ("req", "", "right"),
-    ("fail", "", "right"),
+    (phrase("load"), "", "left"),
+    (phrase("req"), "", "right"),
+    (phrase("fail"), "", "right"),
     ("TTFT", "p50", "right"),
     ("", "p99", "right"),
     ("TPOT", "p50", "right"),
     ("ITL", "p50", "right"),
     ("", "p99", "right"),
-    ("out", "tok/s", "right"),
-    ("got", "req/s", "right"),
-    ("client", "", "left"),
+    (phrase("out"), "tok/s", "right"),
+    (phrase("got"), "req/s", "right"),
+    (phrase("client"), "", "left"),
 )
-_PLAN = ("plan", "req/s", "right")
+_PLAN = (phrase("plan"), "req/s", "right")
 """Arrivals are drawn: how many a second the plan has, which the load's rate is only on average."""
 
 
 def print_load(summary: Summary, manifest: Manifest, console: Console, folder: str, spoken: Language) -> None:
-    """Print the table of loads, in English; the whole report is in the folder's files."""
-    del folder, spoken
+    """Print the table of loads; the whole report is in the folder's files."""
+    del folder
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     rated = any(cell.arrival_rates is not None for cell in summary.cells)
     for heading, below, side in (*_COLUMNS[:-2], *((_PLAN,) if rated else ()), *_COLUMNS[-2:]):
-        table.add_column(f"{heading}\n{below}", justify="right" if side == "right" else "left", no_wrap=True)
+        table.add_column(
+            f"{spoken.say(heading)}\n{below}", justify="right" if side == "right" else "left", no_wrap=True
+        )
     for cell in summary.cells:
-        table.add_row(*(Text(plain(part)) for part in _row(cell, rated=rated)))
-    console.print(Text(_title(manifest)), highlight=False)
+        table.add_row(*(Text(plain(spoken.say(part))) for part in _row(cell, rated=rated)))
+    console.print(Text(plain(spoken.say(_title(manifest)))), highlight=False)
     console.print(Fitted(table))
-    console.print(Text("Times in ms; TTFT from the scheduled send. ITL: gaps between chunks.", style="dim"))
+    console.print(Text(spoken.say(_LEGEND), style="dim"))
     for recorded in manifest.cells:
-        _print_client(recorded, console)
+        _print_client(recorded, console, spoken)
     for finding, more in most_important(summary.findings, _MOST_FINDINGS):
         if not finding.code.startswith("client_"):
-            also = f" ({more} more like it)" if more else ""
-            console.print(
-                Text(f"- {in_short(plain(finding.text), _FINDING_LENGTH)}{also}  [{finding.code}]"), highlight=False
-            )
+            also = spoken.say(phrase(" ({more} more like it)", more=more)) if more else ""
+            short = in_short(plain(spoken.say(finding.text)), _FINDING_LENGTH)
+            console.print(Text(f"- {short}{also}  [{finding.code}]"), highlight=False)
 
 
 def _title(manifest: Manifest) -> str:
     urls = ", ".join(replica.url for arm in manifest.arms.values() for replica in arm.replicas)
     asked = manifest.study.get("arms", {}).values()
-    models = {str(arm.get("served_model_name") or arm.get("model") or "a model") for arm in asked}
-    return plain(f"{', '.join(sorted(models))} at {urls or 'a server that did not come'}")
+    models = {str(arm.get("served_model_name") or arm.get("model") or phrase("a model")) for arm in asked}
+    where = urls or phrase("a server that did not come")
+    return phrase("{models} at {where}", models=", ".join(sorted(models)), where=where)
 
 
 def _row(cell: CellSummary, *, rated: bool) -> tuple[str, ...]:
@@ -77,8 +82,8 @@ def _row(cell: CellSummary, *, rated: bool) -> tuple[str, ...]:
     )
 
 
-def _print_client(cell: Cell, console: Console) -> None:
+def _print_client(cell: Cell, console: Console, spoken: Language) -> None:
     """Say why the client may have been the limit."""
     for reason in () if cell.client is None or cell.client.verdict == "client_ok" else cell.client.reasons:
-        load = load_text(cell)
-        console.print(Text(f"- client at {load}: {plain(reason)}", style="yellow"), highlight=False)
+        told = phrase("client at {load}: {reason}", load=load_text(cell), reason=known_again(reason))
+        console.print(Text(f"- {plain(spoken.say(told))}", style="yellow"), highlight=False)

@@ -4,12 +4,14 @@ import html
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from whichbits.analyze.latency.request_timelines import CellRequests
 from whichbits.analyze.summary import Finding, Summary
 from whichbits.language.language import ENGLISH, Language, Say
 from whichbits.language.phrase import joined, phrase
 from whichbits.record.schema import Manifest
 from whichbits.report.answer import cost, predictions, regimes
 from whichbits.report.answer.cost import cost_headings, cost_rows
+from whichbits.report.answer.lead import lead
 from whichbits.report.answer.validity import answer_text, doubts, loads_text
 from whichbits.report.cells.measures import BETTER, MEASURES, headlines, name_of
 from whichbits.report.cells.pooled import repeats
@@ -31,16 +33,24 @@ from whichbits.report.wording import (
     grounds,
     interruption,
     leader_text,
+    moment,
     plain,
     resume_command,
     verdict_texts,
 )
 
 _STEERING = re.compile(r"([\\`*_\[\]|#~])")
+_CODE = re.compile(r"(`[\w.:=/ -]+`)")
+"""What stands between backticks, if nothing in it could mean anything to Markdown or HTML."""
 _ROOFLINE = "figures/roofline.svg"
 
 
-def markdown(summary: Summary, manifest: Manifest, spoken: Language = ENGLISH) -> Mapping[str, bytes]:
+def markdown(
+    summary: Summary,
+    manifest: Manifest,
+    spoken: Language = ENGLISH,
+    requests: Sequence[CellRequests] = (),  # noqa: ARG001 - a Reporter
+) -> Mapping[str, bytes]:
     """Return ``report.md`` and its ``figures/*.svg``."""
     say, shown = spoken.say, figures(summary)
     pictures = {_file(figure): _picture(summary, figure, say) for figure in shown}
@@ -48,7 +58,7 @@ def markdown(summary: Summary, manifest: Manifest, spoken: Language = ENGLISH) -
         pictures[_ROOFLINE] = standalone(roofline).encode()
     blocks = (
         *_answer(summary, manifest, say),
-        *regimes.markdown(summary, say, escaped),
+        *_by_metric(summary, say),
         *predictions.markdown(summary, say, escaped),
         *_pictures(summary, shown, say),
         *_cells(summary, say),
@@ -65,21 +75,32 @@ def markdown(summary: Summary, manifest: Manifest, spoken: Language = ENGLISH) -
 
 def escaped(text: str) -> str:
     """Return text that GitHub's Markdown shows as it is, on one line, inside a table or not."""
-    one_line = " ".join(plain(text).split())
-    return _STEERING.sub(r"\\\1", html.escape(one_line, quote=False))
+    parts = _CODE.split(" ".join(plain(text).split()))
+    return "".join(part if place % 2 else _harmless(part) for place, part in enumerate(parts))
+
+
+def _harmless(text: str) -> str:
+    return _STEERING.sub(r"\\\1", html.escape(text, quote=False))
 
 
 def _answer(summary: Summary, manifest: Manifest, say: Say) -> Iterable[str]:
     yield f"# {escaped(summary.study)}"
     arms, source = joined(", ", summary.arms), SOURCES[summary.source]
-    said = phrase("{source} {created}. Arms: {arms}.", source=source, created=manifest.created, arms=arms)
+    said = phrase("{source} {created}. Arms: {arms}.", source=source, created=moment(manifest.created), arms=arms)
     yield escaped(say(said))
     if summary.interrupted:
         stopped = say(phrase("**Interrupted**: {interruption}. To go on:", interruption=interruption(summary)))
         yield f"{stopped} `{plain(resume_command(summary))}`."
     yield f"## {say(phrase('The answer'))}"
+    if told := lead(summary):
+        yield f"**{escaped(say(told.serve))}** {escaped(say(told.more))}"
     if not summary.recommendation:
         yield say(phrase("Not enough to recommend an arm."))
+    yield from regimes.markdown(summary, say, escaped)
+
+
+def _by_metric(summary: Summary, say: Say) -> Iterable[str]:
+    if not summary.recommendation:
         return
     unit = LOAD_NAMES[summary.load_unit]
     yield say(phrase("By {unit}, measured at {loads}.", unit=unit, loads=loads_text(summary)))

@@ -1,7 +1,8 @@
 """Where a report's numbers come from, as rows: arms' facts, the client's health, commands."""
 
 import shlex
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import yaml
@@ -9,7 +10,8 @@ import yaml
 from whichbits.analyze.summary import ArmSummary, CellSummary, Summary
 from whichbits.drive.reasons import known_again
 from whichbits.language.phrase import joined, phrase
-from whichbits.record.schema import ArmRecord, Cell, Fact, Manifest
+from whichbits.language.recognition import recognise
+from whichbits.record.schema import ArmRecord, Cell, ClientHealth, Fact, Manifest
 from whichbits.report.wording import MISSING, VERDICTS, failures, load_text, number
 
 
@@ -21,6 +23,8 @@ class FactRow:
     value: str
     source: str
     line: str | None
+    line_of: str | None = None
+    """The fact above that was read from the same line: an engine's line of settings gives a dozen."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,14 @@ def fact_rows(arm: ArmSummary, record: ArmRecord | None) -> tuple[FactRow, ...]:
         for replica in record.replicas:
             place = phrase(" of replica {replica}", replica=replica.replica) if len(record.replicas) > 1 else ""
             rows += [_fact_row(name, fact, place) for name, fact in replica.facts.items()]
-    return tuple(rows)
+    return tuple(_with_first_lines(rows))
+
+
+def _with_first_lines(rows: Iterable[FactRow]) -> Iterator[FactRow]:
+    first: dict[str, str] = {}
+    for row in rows:
+        earlier = None if row.line is None else first.setdefault(row.line, row.name)
+        yield replace(row, line_of=None if row.line is None or earlier == row.name else earlier)
 
 
 def client_rows(summary: Summary, manifest: Manifest) -> tuple[ClientRow, ...]:
@@ -139,7 +150,27 @@ def _client_row(cell: CellSummary, recorded: Cell | None) -> ClientRow:
         cpu=_percent(health.cpu_share if health else None),
         fine_gaps=_percent(health.sub_millisecond_gap_share if health else None),
         cache=(recorded.cache_state if recorded else None) or MISSING,
-        remarks=(*(map(known_again, health.reasons) if health else ()), *(recorded.notes if recorded else ())),
+        remarks=(
+            *(map(known_again, health.reasons) if health else ()),
+            *(_clocks(health) if health else ()),
+            *(map(recognise, recorded.notes) if recorded else ()),
+        ),
+    )
+
+
+def _clocks(health: ClientHealth) -> Iterator[str]:
+    """Say how far times may be off where a cell was sent from several machines."""
+    if health.clock_error_ms is None:
+        return
+    drift = (
+        ""
+        if health.clock_drift_ms is None
+        else phrase(", and moved by {ms} ms during the cell", ms=number(health.clock_drift_ms))
+    )
+    yield phrase(
+        "sent from several machines: the worst of their clocks may be off by {ms} ms{drift}",
+        ms=number(health.clock_error_ms),
+        drift=drift,
     )
 
 

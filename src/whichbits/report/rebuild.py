@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from whichbits.analyze.latency.request_timelines import request_timelines
 from whichbits.analyze.summarize import summarize
 from whichbits.analyze.summary import Summary
 from whichbits.language.language import Code, Language, language
@@ -25,7 +26,7 @@ def rebuild_reports(folder: Path, *, json_to_stdout: bool, show: Show = print_su
     console = Console(stderr=json_to_stdout)
     show(summary, run.manifest, console, str(folder), spoken)
     console.print()
-    write_reports(summary, run.manifest, folder, console, spoken=spoken)
+    write_reports(summary, run.manifest, folder, console, spoken=spoken, requests=request_timelines(run))
     if json_to_stdout:
         sys.stdout.buffer.write(summary_json(summary, run.manifest)["summary.json"])
         sys.stdout.flush()

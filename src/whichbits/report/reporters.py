@@ -10,6 +10,7 @@ from typing import Protocol, cast
 from rich.console import Console
 from rich.text import Text
 
+from whichbits.analyze.latency.request_timelines import CellRequests
 from whichbits.analyze.summarize import summary_json as encoded
 from whichbits.analyze.summary import Summary
 from whichbits.errors import BadInput
@@ -22,7 +23,9 @@ from whichbits.report.wording import plain
 class Reporter(Protocol):
     """Turns a summary into files; touches no disk, so that a failure leaves nothing behind."""
 
-    def __call__(self, summary: Summary, manifest: Manifest, spoken: Language, /) -> Mapping[str, bytes]:
+    def __call__(
+        self, summary: Summary, manifest: Manifest, spoken: Language, requests: Sequence[CellRequests] = (), /
+    ) -> Mapping[str, bytes]:
         """Return the content of each file by its path relative to the run's folder, the main one first."""
         ...
 
@@ -58,6 +61,7 @@ def summary_json(
     summary: Summary,
     manifest: Manifest,  # noqa: ARG001 - a Reporter
     spoken: Language = ENGLISH,  # noqa: ARG001 - a Reporter
+    requests: Sequence[CellRequests] = (),  # noqa: ARG001 - a Reporter
 ) -> Mapping[str, bytes]:
     """Return summary.json as its types say, in English whatever people read: scripts do."""
     return {"summary.json": encoded(summary)}
@@ -70,6 +74,7 @@ def write_reports(  # noqa: PLR0913, PLR0917 - what, where to, and in which form
     console: Console,
     names: Iterable[str] = WRITTEN,
     spoken: Language = ENGLISH,
+    requests: Sequence[CellRequests] = (),
 ) -> tuple[Path, ...]:
     """Write the named reports into ``folder``, say where they went, and return the main file of each.
 
@@ -79,7 +84,7 @@ def write_reports(  # noqa: PLR0913, PLR0917 - what, where to, and in which form
         BadInput: ``report_unknown`` for a name that is not a reporter's, ``report_unwritable`` for a folder
             that cannot be written to.
     """
-    made = [reporter(entry)(summary, manifest, spoken) for entry in names]
+    made = [reporter(entry)(summary, manifest, spoken, requests) for entry in names]
     for files in made:
         for name, content in files.items():
             _write(folder / PurePosixPath(name), content)

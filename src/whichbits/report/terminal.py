@@ -1,7 +1,7 @@
 """The report on a terminal or in a log: the answer first, 80 columns, readable without colour."""
 
 import io
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from rich.console import Console, Group, JustifyMethod, RenderableType
 from rich.padding import Padding
@@ -9,6 +9,7 @@ from rich.segment import Segment, Segments
 from rich.table import Table
 from rich.text import Text
 
+from whichbits.analyze.latency.request_timelines import CellRequests
 from whichbits.analyze.summary import Crossover, Summary
 from whichbits.language.language import ENGLISH, Language, Say
 from whichbits.language.phrase import joined, phrase
@@ -52,7 +53,12 @@ _SOURCES = {"measured": phrase("measured"), "imported": phrase("imported"), "pre
 _IN_TABLES = ("crossover", "slo_load", "quality_price", "quality_same", "quality_reference_quantised")
 
 
-def text(summary: Summary, manifest: Manifest, spoken: Language = ENGLISH) -> Mapping[str, bytes]:
+def text(
+    summary: Summary,
+    manifest: Manifest,
+    spoken: Language = ENGLISH,
+    requests: Sequence[CellRequests] = (),  # noqa: ARG001 - a Reporter
+) -> Mapping[str, bytes]:
     """Return ``report.txt``: the terminal report as a log shows it."""
     page = io.StringIO()
     console = Console(file=page, width=80, no_color=True, force_terminal=False)

@@ -3,7 +3,9 @@
 import shlex
 import unicodedata
 from collections import Counter
+from datetime import UTC, datetime
 
+from whichbits.analyze.amounts import cells_of
 from whichbits.analyze.summary import CellSummary, Crossing, Crossover, Finding, Summary
 from whichbits.language.phrase import joined, phrase
 from whichbits.record.schema import Cell
@@ -139,9 +141,8 @@ def interruption(summary: Summary) -> str:
         phrase("{count} {words}", count=states[state], words=words) for state, words in STATES.items() if states[state]
     ]
     return phrase(
-        "{done} of {count} cells finished{others}",
-        done=states["done"],
-        count=len(summary.cells),
+        "{cells} finished{others}",
+        cells=cells_of(states["done"], len(summary.cells)),
         others=joined("", [joined("", (", ", part)) for part in parts]),
     )
 
@@ -175,6 +176,15 @@ def duration(seconds: float | None) -> str:
     if hours:
         return f"{hours}h{minutes:02d}m"
     return f"{minutes}m{rest:02d}s" if minutes else f"{rest}s"
+
+
+def moment(created: str) -> str:
+    """Return a recorded time to the minute, ``2026-11-29 14:04 UTC``; what is not one stays as it is."""
+    try:
+        at = datetime.fromisoformat(created)
+    except ValueError:
+        return created
+    return created if at.tzinfo is None else f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def plain(text: str) -> str:

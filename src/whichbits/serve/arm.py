@@ -37,21 +37,37 @@ class RunningArm:
         return max(known) if known else None
 
 
+@dataclass(frozen=True)
+class Circumstances:
+    """Of a start. If it is ``profiled``, its servers' profilers can be switched on and off.
+
+    ``beside`` says how many servers of other arms start meanwhile: it then takes longer, and its record says so.
+    """
+
+    profiled: bool = False
+    beside: int = 0
+
+
+ALONE = Circumstances()
+
+
 @asynccontextmanager
 async def serve_arm(
-    name: str, arm: Arm, folder: Path, limits: Limits, *, profiled: bool = False
+    name: str, arm: Arm, folder: Path, limits: Limits, circumstances: Circumstances = ALONE
 ) -> AsyncIterator[RunningArm]:
     """Serve ``arm`` while the context lasts; logs of servers that it starts go to ``folder``/logs.
 
-    If it is ``profiled``, those servers are started so that their profilers can be switched on and off.
+    ``circumstances`` are those of a start; servers that run already have none.
 
     Every started server is gone when the context ends, whatever ends it. Raises BadInput, ServerNotReady, or
     ArmMismatch if the engine's own words show another arm than the one asked for.
     """
     chosen = engine(arm.engine)
     prepared = await asyncio.to_thread(chosen.prepare, arm)
-    profiler = PROFILERS.get(chosen.name) if profiled and arm.target is None else None
-    order = Order(name, arm, chosen, prepared, folder, limits, profiled=profiler is not None)
+    profiler = PROFILERS.get(chosen.name) if circumstances.profiled and arm.target is None else None
+    order = Order(
+        name, arm, chosen, prepared, folder, limits, profiled=profiler is not None, beside=circumstances.beside
+    )
     fleet = _fleet(order)
     try:
         await fleet.start()

@@ -76,6 +76,13 @@ class Engine(Protocol):
         """Return the option that lets servers be put to sleep by /sleep and /wake_up; None if they cannot."""
         ...
 
+    def measures_free_memory(self, arm: Arm) -> bool:
+        """Return whether a server of the arm sizes itself by what is free while it starts: then nothing else may start.
+
+        True also of engines of which nobody knows better.
+        """
+        ...
+
     def check(self, arm: Arm) -> list[str]:
         """Return why files on this machine contradict the arm's claim; nothing is fetched, made or started.
 

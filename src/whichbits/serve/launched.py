@@ -12,6 +12,7 @@ from whichbits.serve.endpoint.ready import cause_of_death, wait_until_ready
 from whichbits.serve.endpoint.replica import Endpoint, Replica
 from whichbits.serve.engine import Launch, Place
 from whichbits.serve.gpus import places
+from whichbits.serve.neighbours import told_of_neighbours
 from whichbits.serve.order import Order
 from whichbits.serve.process.server import ServerProcess
 from whichbits.serve.secrets import command_without_secrets, without_secrets
@@ -49,18 +50,21 @@ class LaunchedFleet:
     async def start(self) -> None:
         """Start every replica and wait until all are ready.
 
-        Replicas that share a GPU start one after the other: an engine that measures free memory while its
-        neighbour takes some comes to a wrong pool size, or refuses to go on.
+        Replicas that share a GPU start one after the other if their engine measures free memory meanwhile: while
+        its neighbour takes some, it comes to a wrong pool size, or refuses to go on.
 
         Raises:
             ServerNotReady: one of them died or was too slow.
         """
-        arm = self._order.arm
-        found = places(arm, _HOST)
-        if any(place.servers_per_gpu > 1 for place in found):
-            self._records = tuple([await self._ready(self._launch(index, place)) for index, place in enumerate(found)])
+        order, found = self._order, places(self._order.arm, _HOST)
+        shared = any(place.servers_per_gpu > 1 for place in found)
+        if shared and order.engine.measures_free_memory(order.arm):
+            ready = [await self._ready(self._launch(index, place)) for index, place in enumerate(found)]
+            self._records = told_of_neighbours(ready, order.beside, on_the_card=False)
         else:
-            self._records = await self._all_ready([self._launch(index, place) for index, place in enumerate(found)])
+            ready = await self._all_ready([self._launch(index, place) for index, place in enumerate(found)])
+            beside = order.beside + len(found) - 1
+            self._records = told_of_neighbours(ready, beside, on_the_card=shared or order.beside > 0)
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
@@ -110,14 +114,14 @@ class LaunchedFleet:
         self._servers.append(server)
         return server
 
-    async def _all_ready(self, servers: list[_Server]) -> tuple[ReplicaRecord, ...]:
+    async def _all_ready(self, servers: list[_Server]) -> list[ReplicaRecord]:
         """Wait for every server at once; the first that fails ends the wait."""
         try:
             async with asyncio.TaskGroup() as group:
                 waits = [group.create_task(self._ready(server)) for server in servers]
         except ExceptionGroup as failures:
             raise failures.exceptions[0] from None
-        return tuple(wait.result() for wait in waits)
+        return [wait.result() for wait in waits]
 
     async def _ready(self, server: _Server) -> ReplicaRecord:
         order = self._order

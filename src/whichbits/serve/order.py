@@ -20,3 +20,5 @@ class Order:
     limits: Limits
     profiled: bool = False
     """Servers are to be able to write traces."""
+    beside: int = 0
+    """Servers of other arms that start meanwhile."""

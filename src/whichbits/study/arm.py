@@ -23,6 +23,10 @@ class EngineSettings(Strict):
     gpu_memory_utilization: float | None = Field(
         default=None, gt=0, le=1, description="Share of the GPU's memory that a server may take."
     )
+    kv_cache_gib: PositiveInt | PositiveFloat | None = Field(
+        default=None,
+        description="Memory of the KV cache, on each GPU of a replica; measured by the engine where it is not given.",
+    )
     max_model_len: PositiveInt | None = Field(default=None, description="Most tokens of prompt and answer together.")
     max_num_seqs: PositiveInt | None = Field(default=None, description="Most requests in one step.")
     max_num_batched_tokens: PositiveInt | None = Field(default=None, description="Most tokens in one step.")

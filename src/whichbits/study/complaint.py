@@ -37,6 +37,20 @@ def complaints(details: Sequence[ErrorDetails], root: yaml.Node) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
+def told_at(root: yaml.Node, location: Location, message: str) -> str:
+    """Return a line of complaint about what stands at ``location``; a key of every_arm is looked for there, too."""
+    line, written = _found(root, location)
+    if location[0] == "arms" and location[-1] not in _keys_on(root, location):
+        shared = ("every_arm", *location[2:])
+        if shared[-1] in _keys_on(root, shared):
+            line, written = _found(root, shared)
+    return f"line {line}: {'.'.join(str(part) for part in written)}: {message}"
+
+
+def _keys_on(root: yaml.Node, location: Location) -> list[str | int]:
+    return [part for _, part in _steps(root, location)]
+
+
 def _in_the_file(detail: ErrorDetails) -> ErrorDetails:
     """Leave out of the way to a fault the tags that only tell two ways of writing apart."""
     written = tuple(part for part in detail["loc"] if not str(part).startswith("#"))

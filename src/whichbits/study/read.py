@@ -9,7 +9,8 @@ import yaml
 from pydantic import ValidationError
 
 from whichbits.errors import BadInput
-from whichbits.study.complaint import complaints
+from whichbits.study.complaint import complaints, told_at
+from whichbits.study.idle import idle_keys
 from whichbits.study.model import Study
 
 _TEXT = "tag:yaml.org,2002:str"
@@ -39,7 +40,7 @@ def parse_study(text: str, name: str) -> Study:
     """Validate the YAML ``text`` of a study; ``name`` is what messages call it."""
     root = _compose(text, name)
     try:
-        return Study.model_validate(_plain(root, name))
+        study = Study.model_validate(_plain(root, name))
     except ValidationError as error:
         found = complaints(error.errors(), root)
         raise BadInput(
@@ -48,6 +49,20 @@ def parse_study(text: str, name: str) -> Study:
             why="A key is misspelt or missing, or a value has another type or range.",
             fix="Mend the lines named; the keys are described in docs/study.md and docs/study.schema.json.",
         ) from None
+    _refuse_idle_keys(study, root, name)
+    return study
+
+
+def _refuse_idle_keys(study: Study, root: yaml.Node, name: str) -> None:
+    """Only of files: a run that was made before a rule was known is still read."""
+    idle = dict.fromkeys(told_at(root, each.key, each.reason) for each in idle_keys(study))
+    if idle:
+        raise BadInput(
+            "study_key_idle",
+            f"{name} says what would change nothing:\n" + "\n".join(f"    {line}" for line in idle),
+            why="Together with the other keys it is never asked for, and a reader of the study would believe it.",
+            fix="Leave the key out, or change what keeps it from working.",
+        )
 
 
 def _compose(text: str, name: str) -> yaml.Node:

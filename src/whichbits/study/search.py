@@ -1,6 +1,7 @@
 """What a study leaves to a search: which loads, how many repeats, for how long."""
 
 import re
+from math import ceil
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -32,7 +33,13 @@ SearchMetric = Literal[
 """Metrics whose crossings a search can place; a p99 needs more requests than a search's cells have."""
 
 _UNITS = {"s": 1, "min": 60, "h": 3600}
+_LAST_IN_SECONDS = 120
 _WRITTEN = re.compile(rf"\s*(\d+(?:\.\d+)?)\s*({'|'.join(_UNITS)})\s*")
+
+
+def budget_words(seconds: float) -> str:
+    """Return a budget of at least so many seconds as a study writes it."""
+    return f"{ceil(seconds)}s" if seconds <= _LAST_IN_SECONDS else f"{ceil(seconds / 60)}min"
 
 
 class LoadRange(Strict):

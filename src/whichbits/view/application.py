@@ -5,17 +5,21 @@ import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 from urllib.parse import quote
 
 from aiohttp import web
-from aiohttp.typedefs import Handler
+from aiohttp.typedefs import Handler, Middleware
 
 from whichbits.analyze.comparison.comparison import compare
 from whichbits.analyze.comparison.pairs import pairs
 from whichbits.analyze.comparison.sources import read_source
 from whichbits.analyze.curves.load_curves import MARGIN
 from whichbits.errors import WhichbitsError
+from whichbits.language.language import Code
+from whichbits.language.phrase import phrase
 from whichbits.record.run import Run
+from whichbits.report.policy import POLICY
 from whichbits.report.prometheus.watched_run import WatchedRun, exposition
 from whichbits.view import pages
 from whichbits.view.catalogue import Catalogue, Entry
@@ -24,14 +28,13 @@ from whichbits.view.files import content_type, files_of, find_file
 from whichbits.view.reports import Reports
 from whichbits.view.selection import Selection
 
-_REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 _STATIC = Path(__file__).parent / "static"
 
 
-def application(folder: Path, host: str, token: str | None) -> web.Application:
-    """Return the application over the runs of ``folder``."""
-    app = web.Application(middlewares=[door(host, token), _explaining])
-    site = _Site(Catalogue(folder), Reports())
+def application(folder: Path, host: str, token: str | None, lang: Code = "en") -> web.Application:
+    """Return the application over the runs of ``folder``; ``lang`` is the language where an address names none."""
+    app = web.Application(middlewares=[door(host, token), _explaining(lang)])
+    site = _Site(Catalogue(folder), Reports(), lang)
     app.add_routes(
         [
             web.get("/", site.runs),
@@ -48,27 +51,28 @@ def application(folder: Path, host: str, token: str | None) -> web.Application:
 
 
 class _Site:
-    def __init__(self, catalogue: Catalogue, reports: Reports) -> None:
+    def __init__(self, catalogue: Catalogue, reports: Reports, lang: Code) -> None:
         self._catalogue = catalogue
         self._reports = reports
+        self._lang = lang
 
     async def runs(self, request: web.Request) -> web.Response:
         selection = Selection.of(request.query)
         entries = await asyncio.to_thread(self._catalogue.entries)
-        return _page(pages.runs(self._catalogue.folder, entries, selection))
+        return _page(self._pages(request).runs(self._catalogue.folder, entries, selection))
 
     async def run(self, request: web.Request) -> web.Response:
         entry = self._entry(request)
         if entry.problem is not None:
-            return _page(pages.problem(entry.name, entry.problem), status=422)
+            return _page(self._pages(request).problem(entry.name, entry.problem), status=422)
         run = Run.load(entry.folder)
         others = [other for other in self._catalogue.entries() if other.name != entry.name]
-        return _page(pages.run(entry, run, files_of(entry.folder), others))
+        return _page(self._pages(request).run(entry, run, files_of(entry.folder), others))
 
     async def report(self, request: web.Request) -> web.Response:
-        content = await self._reports.of(self._entry(request).folder)
+        content = await self._reports.of(self._entry(request).folder, asked_language(request, self._lang))
         return web.Response(
-            body=content, content_type="text/html", charset="utf-8", headers={"Content-Security-Policy": _REPORT_POLICY}
+            body=content, content_type="text/html", charset="utf-8", headers={"Content-Security-Policy": POLICY}
         )
 
     async def state(self, request: web.Request) -> web.Response:
@@ -82,18 +86,21 @@ class _Site:
         if found is None:
             raise web.HTTPNotFound(text="This run has no such file.\n")
         # A picture or page of a run opens as one, but runs nothing and asks for nothing.
-        headers = {"Content-Type": content_type(found), "Content-Security-Policy": f"sandbox; {_REPORT_POLICY}"}
+        headers = {"Content-Type": content_type(found), "Content-Security-Policy": f"sandbox; {POLICY}"}
         return web.FileResponse(found, headers=headers)
 
     async def compare(self, request: web.Request) -> web.Response:
         names = list(dict.fromkeys(request.query.getall("run", [])))
         if len(names) < 2:
-            return _page(pages.problem("Compare", "Choose two runs or more in the list."), status=400)
+            return _page(
+                self._pages(request).problem(phrase("Compare"), phrase("Choose two runs or more in the list.")),
+                status=400,
+            )
         entries = [self._named(name) for name in names]
         found = await asyncio.to_thread(
             lambda: compare(pairs([read_source(f"{entry.name}={entry.folder}") for entry in entries]), MARGIN)
         )
-        return _page(pages.comparison(found, entries))
+        return _page(self._pages(request).comparison(found, entries))
 
     async def metrics(self, _request: web.Request) -> web.Response:
         running = [entry for entry in self._catalogue.entries() if entry.progress == "running"]
@@ -102,6 +109,9 @@ class _Site:
         return web.Response(
             text=exposition(WatchedRun(name, replace(run.manifest, cells=run.cells)) for name, run in loaded)
         )
+
+    def _pages(self, request: web.Request) -> pages.Pages:
+        return pages.Pages(request.rel_url, self._lang, asked_language(request, self._lang))
 
     def _entry(self, request: web.Request) -> Entry:
         return self._named(request.match_info["name"])
@@ -113,13 +123,24 @@ class _Site:
         return found
 
 
-@web.middleware
-async def _explaining(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Show what whichbits itself refuses as a page with its reason and remedy."""
-    try:
-        return await handler(request)
-    except WhichbitsError as error:
-        return _page(pages.refusal(error), status=422)
+def asked_language(request: web.Request, default: Code) -> Code:
+    """Return the language that an address names as ``lang``; one that is none is the usual one."""
+    asked = request.query.get("lang")
+    return next((code for code in get_args(Code) if code == asked), default)
+
+
+def _explaining(default: Code) -> Middleware:
+    """Return what shows a refusal of whichbits itself as a page with its reason and remedy."""
+
+    @web.middleware
+    async def explain(request: web.Request, handler: Handler) -> web.StreamResponse:
+        try:
+            return await handler(request)
+        except WhichbitsError as error:
+            page = pages.Pages(request.rel_url, default, asked_language(request, default))
+            return _page(page.refusal(error), status=422)
+
+    return explain
 
 
 async def _static(request: web.Request) -> web.StreamResponse:

@@ -8,7 +8,9 @@ from typing import Any, Literal
 
 import msgspec
 
+from whichbits.analyze.curves.load_curves import METRICS, load_words
 from whichbits.errors import WhichbitsError
+from whichbits.language.phrase import Phrase, joined, phrase
 from whichbits.record.manifest import FILE_NAME
 from whichbits.record.run import Run
 from whichbits.record.schema import Cell, Manifest
@@ -47,6 +49,8 @@ class Entry:
 
 class _Answer(msgspec.Struct):
     text: str
+    metric: str = ""
+    ranges: list[tuple[str, float | None, float | None]] = []
 
 
 class _Summary(msgspec.Struct):
@@ -139,7 +143,25 @@ def _answers(folder: Path) -> tuple[str, ...]:
     except (OSError, msgspec.MsgspecError):
         # A run that has no report yet, or one by another version: the list does without its answer.
         return ()
-    return tuple(answer.text for answer in summary.recommendation)
+    return tuple(map(_sayable, summary.recommendation))
+
+
+def _sayable(answer: _Answer) -> str:
+    """Return the recorded text, which in other languages says who leads up to which load."""
+    if answer.metric not in METRICS or not answer.ranges:
+        return answer.text
+    made = Phrase(answer.text)
+    made.template = "{metric}: {claim}"
+    made.fields = {"metric": METRICS[answer.metric].name, "claim": _claim(answer.ranges)}
+    return made
+
+
+def _claim(ranges: Sequence[tuple[str, float | None, float | None]]) -> Phrase:
+    *before, (last, _, _) = ranges
+    if not before:
+        return phrase("{arm} throughout", arm=last)
+    parts = [phrase("{arm} up to {end}", arm=arm, end=load_words(high)) for arm, _, high in before]
+    return joined(", ", [*parts, phrase("{arm} beyond", arm=last)])
 
 
 def _changed_ns(path: Path) -> int:

@@ -1,21 +1,27 @@
 """Pages as text: templates filled with what is known of runs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+from yarl import URL
 
-from whichbits.analyze.comparison.comparison import Comparison, Row
+from whichbits.analyze.comparison.comparison import Comparison, PairComparison, Row
 from whichbits.errors import WhichbitsError
+from whichbits.language.language import Code, language
+from whichbits.language.phrase import Phrase, phrase
+from whichbits.language.recognition import recognise, tell
 from whichbits.record.run import Run
 from whichbits.record.schema import Cell
 from whichbits.report.comparison.terminal import (
     VERDICTS,
     change_text,
+    fact_name,
     interval_text,
     load_text,
     method_text,
@@ -24,6 +30,7 @@ from whichbits.report.comparison.terminal import (
     refusals,
     remarks,
     shown,
+    title_of,
 )
 from whichbits.report.wording import number
 from whichbits.study.model import load_name
@@ -32,52 +39,96 @@ from whichbits.view.files import RunFile
 from whichbits.view.selection import COLUMNS, Selection
 
 _NS = 1e9
+_NAMES: dict[Code, str] = {"en": "English", "ko": "한국어"}
+"""Each language by its own name."""
 _KIB = 1024
 
 
-def runs(folder: Path, entries: Sequence[Entry], selection: Selection) -> str:
-    """Return the list of runs."""
-    return _fill(
-        "runs.html.j2",
-        folder=folder,
-        total=len(entries),
-        entries=selection.choose(entries),
-        selection=selection,
-        columns=COLUMNS,
-    )
+PROGRESS = {
+    "running": phrase("running"),
+    "finished": phrase("finished"),
+    "cut short": phrase("cut short"),
+    "unreadable": phrase("unreadable"),
+}
+SOURCES = {"measured": phrase("measured"), "imported": phrase("imported"), "predicted": phrase("predicted")}
+CELL_STATES = {
+    "planned": phrase("planned"),
+    "done": phrase("done"),
+    "interrupted": phrase("interrupted"),
+    "skipped": phrase("skipped"),
+}
+CLIENT = {"client_ok": phrase("ok"), "client_suspect": phrase("suspect"), "client_limited": phrase("limited")}
 
 
-def run(entry: Entry, recorded: Run, held: Sequence[RunFile], others: Sequence[Entry]) -> str:
-    """Return the page of one run."""
-    rows = [cell_row(cell) for cell in recorded.cells]
-    return _fill("run.html.j2", entry=entry, notes=recorded.manifest.notes, rows=rows, files=held, others=others)
+class Pages:
+    """The pages in one language, whose links lead to pages in the same."""
 
+    def __init__(self, address: URL, default: Code, lang: Code) -> None:
+        """``address`` is that of the page; ``default`` is the language of addresses that name none."""
+        self._address = address
+        self._default = default
+        self._spoken = language(lang)
 
-def comparison(found: Comparison, entries: Sequence[Entry]) -> str:
-    """Return the comparison of runs; the first is the baseline."""
-    told = [
-        {
+    def runs(self, folder: Path, entries: Sequence[Entry], selection: Selection) -> str:
+        """Return the list of runs."""
+        return self._fill(
+            "runs.html.j2",
+            folder=folder,
+            total=len(entries),
+            entries=selection.choose(entries),
+            selection=selection,
+            columns=COLUMNS,
+        )
+
+    def run(self, entry: Entry, recorded: Run, held: Sequence[RunFile], others: Sequence[Entry]) -> str:
+        """Return the page of one run."""
+        rows = [cell_row(cell) for cell in recorded.cells]
+        notes = [tell(note, self._spoken) for note in recorded.manifest.notes]
+        words = {code: self._spoken.say(said) for code, said in (PROGRESS | CELL_STATES | CLIENT).items()}
+        return self._fill("run.html.j2", entry=entry, notes=notes, rows=rows, files=held, others=others, words=words)
+
+    def comparison(self, found: Comparison, entries: Sequence[Entry]) -> str:
+        """Return the comparison of runs; the first is the baseline."""
+        return self._fill(
+            "compare.html.j2", pairs=[self._pair(pair, found.margin) for pair in found.pairs], entries=entries
+        )
+
+    def problem(self, title: str, text: str) -> str:
+        """Return a page that says what is the matter."""
+        return self._fill("problem.html.j2", title=title, what=tell(text, self._spoken), why=None, fix=None, code=None)
+
+    def refusal(self, error: WhichbitsError) -> str:
+        """Return an error as a page."""
+        what, why, fix = (tell(text, self._spoken) for text in (error.what, error.why, error.fix))
+        title = phrase("This cannot be shown")
+        return self._fill("problem.html.j2", title=title, what=what, why=why, fix=fix, code=error.code)
+
+    def _pair(self, pair: PairComparison, margin: float) -> dict[str, Any]:
+        method = method_text(pair, margin)
+        return {
             "pair": pair,
-            "rows": [_compared(row) for row in shown(pair)],
-            "method": method_text(pair, found.margin),
-            "refusals": {reason: names_of(rows) for reason, rows in refusals(pair).items()},
-            "remarks": {reason: names_of(rows) for reason, rows in remarks(pair).items()},
+            "title": title_of(pair),
+            "differences": {
+                fact_name(name): [tell(value, self._spoken) for value in values]
+                for name, values in pair.differences.items()
+            },
+            "rows": [(_compared(row), row.verdict.replace("_", "-")) for row in shown(pair)],
+            "method": method.titled() if isinstance(method, Phrase) else method,
+            "refusals": {tell(reason, self._spoken): names_of(rows) for reason, rows in refusals(pair).items()},
+            "remarks": {tell(reason, self._spoken): names_of(rows) for reason, rows in remarks(pair).items()},
         }
-        for pair in found.pairs
-    ]
-    return _fill("compare.html.j2", pairs=told, entries=entries)
 
-
-def problem(title: str, text: str) -> str:
-    """Return a page that says what is the matter."""
-    return _fill("problem.html.j2", title=title, what=text, why=None, fix=None, code=None)
-
-
-def refusal(error: WhichbitsError) -> str:
-    """Return an error as a page."""
-    return _fill(
-        "problem.html.j2", title="This cannot be shown", what=error.what, why=error.why, fix=error.fix, code=error.code
-    )
+    def _fill(self, template: str, **values: Any) -> str:
+        code = self._spoken.code
+        others = [
+            (name, other, str(self._address.update_query(lang=other)))
+            for other, name in _NAMES.items()
+            if other != code
+        ]
+        words = {"progress_words": PROGRESS, "source_words": SOURCES, "client_words": CLIENT}
+        asked = {"lang": code} if code != self._default else {}
+        values = {"language": code, "languages": others, "asked": asked, **words, **values}
+        return _environment(code).get_template(template).render(**values)
 
 
 def report_style() -> str:
@@ -126,19 +177,28 @@ def _when(created: str) -> str:
     return created.replace("T", " ")[:16]
 
 
-def _fill(template: str, **values: Any) -> str:
-    return _environment().get_template(template).render(**values)
+def _linked(path: str, query: Mapping[str, str]) -> str:
+    """Return an address with its query, if there is one."""
+    return f"{path}?{urlencode(query)}" if query else path
 
 
 @cache
-def _environment() -> Environment:
+def _environment(code: Code) -> Environment:
+    """Return the templates; whatever they show is said in the language, and then escaped."""
+    spoken = language(code)
+
+    def say(template: str, **fields: object) -> Markup:
+        return Markup(spoken.filled(template, fields, lambda text: str(escape(text))))  # noqa: S704 - escaped here
+
     environment = Environment(
         loader=PackageLoader("whichbits.view"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=lambda value: spoken.say(value) if isinstance(value, Phrase) else value,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters |= {"size": _size, "when": _when, "address": lambda text: quote(text, safe="")}
-    environment.filters["path"] = quote
+    environment.filters |= {"path": quote, "recognised": recognise}
+    environment.globals |= {"say": say, "link": _linked}
     return environment

@@ -3,17 +3,17 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
+from whichbits.language.phrase import phrase
 from whichbits.view.catalogue import Entry
 
 COLUMNS: Mapping[str, tuple[str, Callable[[Entry], Any]]] = {
-    "created": ("Made", lambda entry: entry.created),
-    "study": ("Study", lambda entry: (entry.study.casefold(), entry.created)),
-    "source": ("Source", lambda entry: entry.source),
-    "arms": ("Arms", lambda entry: (len(entry.arms), entry.arms)),
-    "progress": ("State", lambda entry: (entry.progress, entry.ended)),
-    "client": ("Client", lambda entry: entry.client or ""),
+    "created": (phrase("Made"), lambda entry: entry.created),
+    "study": (phrase("Study"), lambda entry: (entry.study.casefold(), entry.created)),
+    "source": (phrase("Source"), lambda entry: entry.source),
+    "arms": (phrase("Arms"), lambda entry: (len(entry.arms), entry.arms)),
+    "progress": (phrase("State"), lambda entry: (entry.progress, entry.ended)),
+    "client": (phrase("Client"), lambda entry: entry.client or ""),
 }
 """By the name in the address: the heading, and what is sorted by."""
 
@@ -46,7 +46,7 @@ class Selection:
             return None
         return "descending" if self.order.startswith("-") else "ascending"
 
-    def turned(self, column: str) -> str:
+    def turned(self, column: str) -> dict[str, str]:
         """Return the address's query that sorts by a column, the other way round if it is sorted by it."""
         order = f"-{column}" if self.direction(column) == "ascending" else column
-        return urlencode({"q": self.words, "sort": order} if self.words else {"sort": order})
+        return {"q": self.words, "sort": order} if self.words else {"sort": order}

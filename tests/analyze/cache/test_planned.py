@@ -166,7 +166,7 @@ def test_the_finding_names_what_was_expected(tmp_path: Path) -> None:
 
     (finding,) = [finding for finding in found.findings if finding.code == "cache_not_cold"]
     assert finding.text == (
-        "In 1 of 1 cells the prefix cache was not cold: 10.0% of prompt tokens in bf16 at c1, repeat 0, expected 0.0%."
+        "In the only cell the prefix cache was not cold: 10.0% of prompt tokens in bf16 at c1, repeat 1, expected 0.0%."
     )
 
 

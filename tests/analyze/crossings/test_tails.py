@@ -65,3 +65,10 @@ def test_a_tail_thin_in_some_cells_is_compared_in_the_others_and_that_is_said() 
 
     assert len(found.loads) == len(LOADS)
     assert "not compared in 1 of 24 cells: fewer than 10 samples beyond the percentile" in (found.note or "")
+
+
+def test_without_intervals_no_lead_is_beyond_doubt() -> None:
+    both = cells((0.7, 0.7, 0.7, 0.7), (0.7, 0.7, 1.0, 1.01))
+    middle, tail = (crossover(both, ("a", "b"), metric) for metric in ("tpot_ms.p50", "tpot_ms.p99"))
+
+    assert lost_leads(middle, replace(tail, ratio_intervals=())) == []

@@ -171,7 +171,7 @@ def test_what_is_explained_stands_in_one_line(tmp_path: Path) -> None:
 
     (line,) = findings["books_explained"]
     assert line.text == (
-        "Client and engines differ, for known reasons, in 2 of 2 cells: cells 0 to 1: 1 request with 13 prompt tokens "
+        "Client and engines differ, for known reasons, in both cells: cells 0 to 1: 1 request with 13 prompt tokens "
         "and 1 output token that the client did not send in each cell alike: a probe or another client, by replica 0."
     )
     assert "books_disagree" not in findings
@@ -182,7 +182,7 @@ def test_somebody_elses_traffic_is_a_finding_of_its_own(tmp_path: Path) -> None:
 
     (line,) = findings["other_traffic"]
     assert line.text == (
-        "bf16 at c2, repeat 0: replica 0 answered 3 requests with 39 prompt tokens and 3 output tokens that the client "
+        "bf16 at c2, repeat 1: replica 0 answered 3 requests with 39 prompt tokens and 3 output tokens that the client "
         "did not send: another client's traffic."
     )
     assert "books_explained" not in findings

@@ -23,7 +23,14 @@ def test_a_start_is_split_and_what_is_left_is_process_and_imports() -> None:
     assert found is not None
     assert (found.load, found.weights, found.compile, found.init) == (2.4, 1.9, 38.69, 45.0)
     assert found.rest == pytest.approx(44.6)
-    assert found.download is found.cuda_graphs is None
+    assert found.download is found.cuda_graphs is found.beside is None
+
+
+def test_a_start_beside_others_says_so() -> None:
+    found = cold_start([replica("0", 120.0, started_beside=3)])
+
+    assert found is not None
+    assert found.beside == 3
 
 
 def test_the_slowest_replica_says_when_the_arm_serves() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.analyze.make_cell import summary
 from tests.record.make_run import manifest
-from whichbits.analyze.findings.cache import shown_resets, unverified_resets
+from whichbits.analyze.findings.cache import not_cold, shown_resets, unexpected_hits, unverified_resets
 from whichbits.analyze.findings.observed import Observed
 from whichbits.analyze.summary import CellSummary
 from whichbits.record.schema import Cell
@@ -52,3 +52,31 @@ def test_cells_with_the_same_answer_stand_in_one_sentence() -> None:
     )
 
     assert codes(EMPTY_ANSWER, shown, doubtful, also) == ["cache_reset_unverified", "cache_reset_shown"]
+
+
+def hits(found: float, *, number: int) -> CellSummary:
+    return replace(cell((0.5, 0.5), as_expected=False, number=number), prefix_hit_rate=found)
+
+
+@pytest.mark.parametrize(
+    ("rates", "expected"),
+    [
+        ((0.9, 0.5), ["cache_not_cold"]),
+        ((0.1, 0.5), ["hit_rate_unexpected"]),
+        ((0.9, 0.1), ["hit_rate_unexpected"]),
+    ],
+    ids=["above", "below", "both ways"],
+)
+def test_one_finding_says_what_is_wrong_with_the_hits(rates: tuple[float, ...], expected: list[str]) -> None:
+    observed = Observed(manifest(), [hits(rate, number=number) for number, rate in enumerate(rates)])
+
+    assert [finding.code for check in (not_cold, unexpected_hits) for finding in check(observed)] == expected
+
+
+def test_a_cache_known_to_be_warm_is_not_also_said_to_be_unproven() -> None:
+    recorded = Cell(0, "bf16", 4, None, 0, cache_state=EMPTY_ANSWER)
+    observed = Observed(manifest(cells=[recorded]), [hits(0.9, number=0)])
+
+    assert [finding.code for check in (unverified_resets, not_cold) for finding in check(observed)] == [
+        "cache_not_cold"
+    ]

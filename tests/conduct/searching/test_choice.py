@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 
 from tests.conduct.simulated_search import World, decoding
-from whichbits.conduct.searching.choice import ANSWERED, BUDGET_SPENT, NOTHING_TO_COMPARE, SWEEP, Wanted, choose
+from whichbits.conduct.searching.choice import (
+    ANSWERED,
+    BUDGET_SPENT,
+    NOTHING_TO_COMPARE,
+    SWEEP,
+    Wanted,
+    choose,
+    wanting_seconds,
+)
 from whichbits.conduct.searching.standing import bought, standing
 
 CROSSING = {"a": decoding(5, 0.5), "b": decoding(10, 0.25)}
@@ -156,3 +164,23 @@ def test_what_a_step_bought_is_said_in_loads() -> None:
     assert bought({name: ((10, 20),)}, {name: ((9, 22),)}).startswith("moved")
     assert bought({name: ((10, 20),)}, {name: ((10.1, 20),)}) == "nothing new"
     assert bought({}, {name: "not known"}) == "nothing new"
+
+
+def test_what_a_budget_lacks_for_the_sweep_is_the_rest_of_it_by_what_cells_took() -> None:
+    """Loads 1, 4, 16, 64 and 256; both arms met 1: four loads of two arms at 10 s, and a start of each."""
+    world = World(CROSSING, start_s=7.0)
+    world.meet(choose(world.situation()))
+
+    assert wanting_seconds(world.situation()) == 4 * 2 * 10.0 + 2 * 7.0
+
+
+def test_what_a_budget_lacks_after_the_sweep_closes_with_the_question() -> None:
+    world = World(CROSSING, noise=0.02)
+    for _ in world.situation().sweep:
+        world.meet(choose(world.situation()))
+    lacking = wanting_seconds(replace(world.situation(), seconds_left=0.0))
+
+    assert lacking is not None
+    assert lacking > 2 * 10.0
+    assert world.run() == ANSWERED
+    assert wanting_seconds(world.situation()) is None

@@ -57,3 +57,15 @@ def test_a_model_that_does_not_fit_says_so() -> None:
 def test_an_override_of_blocks_is_taken() -> None:
     arm = Arm(weight_format="bf16", model="qwen3-8b", options={"num_gpu_blocks_override": 1000})
     assert room_of(Deployment.of(arm, "H200", None), default_constants()).kv_cache_tokens == 16_000
+
+
+def test_a_cache_of_a_given_size_takes_it_whatever_share_is_allowed() -> None:
+    """57,344 bytes a token: 14 GiB are 262,144 tokens."""
+    arm = Arm(weight_format="fp16", model="qwen2.5-7b", kv_cache_gib=14, gpu_memory_utilization=0.1)
+    assert room_of(Deployment.of(arm, "H200", "0.25.1"), default_constants()).kv_cache_tokens == 262_144
+
+
+def test_a_cache_of_a_given_size_that_the_card_has_no_room_for_says_so() -> None:
+    arm = Arm(weight_format="fp16", model="qwen2.5-7b", kv_cache_gib=14)
+    with pytest.raises(BadInput, match="leaves no KV cache"):
+        room_of(Deployment.of(arm, "L4", "0.25.1"), default_constants())

@@ -33,6 +33,9 @@ class LogEngine:
     cache_reset_path: str | None = "/reset_prefix_cache"
     sleep_option: str | None = None
 
+    def measures_free_memory(self, arm: Arm) -> bool:
+        return not arm.kv_cache_gib
+
     def check(self, arm: Arm) -> list[str]:
         return []
 

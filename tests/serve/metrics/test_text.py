@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from whichbits.serve.metrics import Sample, parse, total
+from whichbits.serve.metrics import Sample, parse, text, total
 from whichbits.serve.metrics.text import escaped
 
 LABEL_VALUES = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -75,3 +75,40 @@ def test_a_total_sums_the_label_sets_that_agree() -> None:
     assert total(samples, "n", r="stop") == 6
     assert total(samples, "n", r="odd") is None
     assert total(samples, "m") is None
+
+
+LINES = [
+    "a 1",
+    "a  1",
+    "a\t1",
+    " a 1 ",
+    "a 1\r",
+    "a 1 1700000000",
+    "a{} 2",
+    'a{x="y z"} 2',
+    'a{x="y z"}2',
+    'a {x="}"} 2',
+    'a{x="\\"\\n\\\\"} NaN',
+    'a{x="y" 2',
+    'a{x="1",y="2"} +Inf 5',
+    "a 1_0",
+    "a word",
+    "a",
+    "a ",
+    " 1",
+    "",
+    "# a 1",
+    " # a 1",
+    "1a 1",
+    "a 1\u00a0",
+    "a \uff15",
+    "a 1 2 3",
+]
+
+
+@given(st.lists(st.sampled_from(LINES), max_size=12))
+def test_lines_that_were_met_before_are_read_as_new_ones_are(lines: list[str]) -> None:
+    expected = [found for line in lines if (found := text._unusual(line)) is not None]
+
+    assert rows(parse("\n".join(lines))) == rows(expected)
+    assert rows(parse("\n".join(lines))) == rows(expected)

@@ -34,6 +34,17 @@ def test_the_whole_command(tmp_path: Path) -> None:
     assert launch.environment["CUDA_VISIBLE_DEVICES"] == "1"
 
 
+def test_several_front_ends_need_the_program_that_starts_several(tmp_path: Path) -> None:
+    asked = arm(with_vllm(tmp_path, "vllm", "0.25.1"), options={"api-server-count": 4})
+    served = engine("vllm")
+
+    argv = served.command(asked, served.prepare(asked), Place("127.0.0.1", 8123)).argv
+
+    assert argv[1:5] == ("-m", "vllm.entrypoints.cli.main", "serve", "Qwen/Qwen2.5-7B-Instruct-AWQ")
+    assert argv[argv.index("--api-server-count") + 1] == "4"
+    assert "--model" not in argv
+
+
 def test_requests_carry_the_folders_name_and_not_its_path(tmp_path: Path) -> None:
     (tmp_path / "q25-awq").mkdir()
 
@@ -58,6 +69,8 @@ def test_a_running_server_needs_no_vllm_here() -> None:
     ("keys", "code"),
     [
         ({"options": {"port": 1}}, "vllm_option"),
+        ({"options": {"headless": True}}, "vllm_option"),
+        ({"options": {"--grpc": True}}, "vllm_option"),
         ({"model": "./nowhere"}, "vllm_model_missing"),
         ({"gpus": [4]}, "vllm_gpu_hidden"),
         ({"python": "/no/such/python"}, "vllm_python"),
@@ -87,3 +100,21 @@ def test_files_alone_contradict_an_arm_to_be_started(tmp_path: Path) -> None:
     assert "the checkpoint declares 16-bit linear layers" in check()[0]
     assert check(quantization="bitsandbytes") == check(options={"quantization": "bitsandbytes"}) == []
     assert check(weight_format="bf16") == []
+
+
+@pytest.mark.parametrize(
+    ("distribution", "keys", "measures"),
+    [
+        ("vllm", {}, True),
+        ("vllm", {"gpu_memory_utilization": 0.2}, True),
+        ("vllm", {"kv_cache_gib": 10}, False),
+        ("vllm", {"options": {"kv-cache-memory-bytes": 10_000_000}}, False),
+        ("vllm_cpu", {"kv_cache_gib": 10}, True),
+    ],
+)
+def test_free_memory_is_measured_unless_the_cache_has_its_size(
+    tmp_path: Path, distribution: str, keys: dict[str, Any], measures: bool
+) -> None:
+    asked = arm(with_vllm(tmp_path, distribution, "0.25.1"), **keys)
+
+    assert VllmEngine().measures_free_memory(asked) is measures

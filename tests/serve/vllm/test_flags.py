@@ -37,6 +37,8 @@ def flags(version: str, place: Place = ALONE, distribution: str = "vllm", **keys
         ("0.8.5.post1", {"enforce_eager": True}, ("--enforce-eager",)),
         ("0.10.0", {"enforce_eager": False}, ("--no-enforce-eager",)),
         ("0.1.dev1+g1234567", {"enforce_eager": False}, ("--no-enforce-eager",)),
+        ("0.25.1", {"kv_cache_gib": 10}, ("--kv-cache-memory-bytes", "10737418240")),
+        ("0.25.1", {"kv_cache_gib": 0.5}, ("--kv-cache-memory-bytes", "536870912")),
         ("0.25.1", {"gpu_memory_utilization": 0.85}, ("--gpu-memory-utilization", "0.85")),
         ("0.25.1", {"max_model_len": 4096, "dtype": "float16"}, ("--max-model-len", "4096", "--dtype", "float16")),
         ("0.25.1", {"kv_cache_dtype": "fp8", "block_size": 32}, ("--block-size", "32", "--kv-cache-dtype", "fp8")),
@@ -67,6 +69,7 @@ def test_options_are_passed_in_the_users_own_words() -> None:
         {"max_model_len": 1024, "options": {"--max-model-len": 2048}},
         {"options": {"tensor-parallel-size": 2}},
         {"options": {"port": 8000}},
+        {"kv_cache_gib": 10, "options": {"kv-cache-memory-bytes": 1}},
         {"options": {"api_key": "secret"}},
         {"options": {"hf_token": "hf_1"}},
     ],
@@ -149,3 +152,8 @@ def test_two_profilers_are_a_contradiction() -> None:
 
     assert refused.value.code == "vllm_option"
     assert "--profiler-config.profiler" in flags("0.25.1", options={"profiler_config.profiler": "cuda"})
+
+
+def test_a_version_that_cannot_be_told_its_cache_is_refused() -> None:
+    with pytest.raises(BadInput, match=r"vLLM 0\.10\.2 cannot be told the size of its KV cache"):
+        flags("0.10.2", kv_cache_gib=10)

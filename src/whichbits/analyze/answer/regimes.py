@@ -102,8 +102,8 @@ def _by_slo(capacities: Sequence[SloCapacity], unit: str) -> Regime:
 
 
 def _may_hold(other: SloCapacity, best: SloCapacity) -> bool:
-    """Say whether intervals allow that the other arm holds as much."""
-    most = math.inf if other.high is None else other.high
+    """Say whether intervals, or the margin within which arms count as equal, allow that the other holds as much."""
+    most = math.inf if other.high is None else other.high * (1 + MARGIN)
     return other.load is not None and most >= (best.low or 0.0) and (other.beyond or most >= (best.load or 0.0))
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,8 +17,9 @@ from whichbits.record.schema import ArmRecord, Cell, Manifest
 from whichbits.record.timelines import Timelines
 from whichbits.study.model import Load, Study
 from whichbits.study.traffic import shared_prefix_tokens
-from whichbits.traffic.facts import refuse_changed
-from whichbits.traffic.plan import PlannedRequest, plan_cell, traffic_facts
+
+if TYPE_CHECKING:
+    from whichbits.traffic.plan import PlannedRequest
 
 _UNSHARED, _SHARED = {"chat", "random"}, {"prefix_repetition", "shared_prompt"}
 """Kinds of traffic whose prompts are drawn apart, so that no two have a block in common; and those with prefixes."""
@@ -83,6 +84,10 @@ class PlannedCache:
 
     def _planned(self, study: Study, load: Load, block_size: int) -> list[Prompt] | None:
         """Plan a load again; None if a file of its traffic is not there any more, or is another one now."""
+        # Most runs have traffic that shares nothing: what draws prompts loads on use.
+        from whichbits.traffic.facts import refuse_changed
+        from whichbits.traffic.plan import plan_cell, traffic_facts
+
         # Lengths, and what is shared, are the same in every repeat; token ids, which differ, play no part.
         try:
             refuse_changed(self._traffic, traffic_facts(study) if self._traffic else {})
@@ -108,7 +113,7 @@ def _study(study: dict[str, Any]) -> Study | None:
         return None
 
 
-def _prompt(study: Study, request: PlannedRequest) -> Prompt:
+def _prompt(study: Study, request: "PlannedRequest") -> Prompt:
     prefix = 0 if request.prefix is None else shared_prefix_tokens(study.traffic)
     return Prompt(request.prefix, prefix, len(request.prompt) - prefix, request.output_tokens)
 

@@ -52,20 +52,24 @@ def cell_summary(  # noqa: PLR0913 - all that bears on a cell, beside its reques
     *,
     expected: ExpectedRate | None = None,
     shape: LoadShape = CLOSED,
+    timelines: Timelines | None = None,
 ) -> CellSummary:
     """Summarise one cell; ``requests`` are its rows, ``counts`` what each replica counted meanwhile.
 
-    ``expected`` is the hit rate that its planned traffic explains, ``shape`` how its requests were to come.
+    ``expected`` is the hit rate that its planned traffic explains, ``shape`` how its requests were to come, and
+    ``timelines`` are those of ``requests``, where somebody has them already.
     """
     if cell.imported is not None and not requests.num_rows:
         return of_statistics(cell, cell.imported)
-    summary = _of_requests(cell, requests, counts or {}, slo, expected=expected, shape=shape)
+    known = Timelines.of(requests) if timelines is None else timelines
+    summary = _of_requests(cell, requests, known, counts or {}, slo, expected=expected, shape=shape)
     return summary if cell.imported is None else as_defined(summary, cell.imported)
 
 
 def _of_requests(  # noqa: PLR0913 - as above
     cell: Cell,
     requests: pa.Table,
+    timelines: Timelines,
     counts: CellCounts,
     slo: Slo | None,
     *,
@@ -73,11 +77,11 @@ def _of_requests(  # noqa: PLR0913 - as above
     shape: LoadShape,
 ) -> CellSummary:
     explained = None if expected is None else (expected.low, expected.high)
-    timelines = Timelines.of(requests)
     work = throughput(timelines)
     tpot = distribution(tpot_ms(timelines))
     ttft, from_send = distribution(ttft_ms(timelines)), distribution(ttft_from_send_ms(timelines))
     held = steady(timelines, shape)
+    gaps = itl_ms(timelines)
     seen = engine_view(counts)
     hit_rate = prefix_hit_rate(timelines, [counted.total for counted in counts.values()])
     return CellSummary(
@@ -94,7 +98,7 @@ def _of_requests(  # noqa: PLR0913 - as above
         ttft_ms=ttft,
         ttft_from_send_ms=from_send,
         tpot_ms=tpot,
-        itl_ms=distribution(itl_ms(timelines)),
+        itl_ms=distribution(gaps),
         e2e_ms=distribution(e2e_ms(timelines)),
         excluded_from_tpot=excluded_from_tpot(timelines),
         prompt_tokens=work.prompt_tokens,
@@ -115,7 +119,7 @@ def _of_requests(  # noqa: PLR0913 - as above
         latency_split=latency_split(seen, ttft, from_send),
         ttft_by_cache=ttft_by_cache(timelines),
         mean_context_tokens=mean_context_tokens(timelines),
-        itl_modes=itl_modes(itl_ms(timelines)),
+        itl_modes=itl_modes(gaps),
         prefill_steps=prefill_steps(timelines, requests["replica"].to_pylist()),
         block=cell.block,
         token_count_source=cell.token_count_source,

@@ -12,8 +12,9 @@ from whichbits.analyze.latency.throughput import good
 from whichbits.analyze.latency.times import e2e_ms, itl_ms, tpot_ms, ttft_ms
 from whichbits.analyze.statistics.resample import Weights, draw, means, percentiles, pooled_percentiles, widened
 from whichbits.analyze.summary import CellSummary, Metric
+from whichbits.record.arrays import integers
 from whichbits.record.schema import Cell
-from whichbits.record.timelines import Floats, Ints, Timelines
+from whichbits.record.timelines import Floats, Timelines
 from whichbits.study.model import Slo
 
 Replicates = Mapping[Metric, Floats]
@@ -22,21 +23,32 @@ Replicates = Mapping[Metric, Floats]
 _Z = 1.96
 
 
-def replicates(cell: Cell, requests: pa.Table, slo: Slo | None = None) -> Replicates:
+def replicates(
+    cell: Cell, requests: pa.Table, slo: Slo | None = None, timelines: Timelines | None = None
+) -> Replicates:
     """Resample one cell; cells of one load and repeat draw the same requests, whatever their arm.
 
+    ``timelines`` are those of ``requests``, where somebody has them already.
     What a predicted cell leaves open are the predictor's constants, of which all its cells took the same draws.
     """
     if cell.draws:
         return {cast("Metric", address): _logs(np.array(values)) for address, values in cell.draws.items()}
     if requests.num_rows < 2:
         return {}
-    timelines = Timelines.of(requests.sort_by("index"))
+    timelines = _in_order(requests, timelines)
     weights = draw(len(timelines), _seed(cell))
     with np.errstate(divide="ignore", invalid="ignore"):
         # A resample may hold failed requests only: no time, no work.
         found = _latencies(timelines, weights) | _work(cell, timelines, weights, slo)
     return {metric: widened(_logs(values), len(timelines)) for metric, values in found.items()}
+
+
+def _in_order(requests: pa.Table, timelines: Timelines | None) -> Timelines:
+    """Return the requests by their index, as they lie in nearly every file."""
+    index = integers(requests["index"])
+    if (np.diff(index) > 0).all():
+        return Timelines.of(requests) if timelines is None else timelines
+    return Timelines.of(requests.sort_by("index"))
 
 
 def intervals(cell: CellSummary, resampled: Replicates) -> dict[str, tuple[float, float]]:
@@ -71,17 +83,9 @@ def _latencies(timelines: Timelines, weights: Weights) -> dict[Metric, Floats]:
     found["tpot_ms.p50"], found["tpot_ms.p90"], found["tpot_ms.p99"] = percentiles(tpot, weights, (50, 90, 99))
     found["ttft_ms.p50"], found["ttft_ms.p90"], found["ttft_ms.p99"] = percentiles(ttft, weights, (50, 90, 99))
     found["e2e_ms.p50"], found["e2e_ms.p99"] = percentiles(e2e, weights, (50, 99))
-    gaps, owners = itl_ms(timelines), _owners_of_gaps(timelines)
+    gaps, owners = itl_ms(timelines), timelines.request_of_chunk[timelines.gap_ends]
     found["itl_ms.p50"], found["itl_ms.p99"] = pooled_percentiles(gaps, owners, weights, (50, 99))
     return found
-
-
-def _owners_of_gaps(timelines: Timelines) -> Ints:
-    """Return the request of each gap, in the order of ``itl_ms``."""
-    request = np.repeat(np.arange(len(timelines)), timelines.chunks)
-    within_one_answer = (request[1:] == request[:-1]) & timelines.succeeded[request[1:]]
-    owners: Ints = request[1:][within_one_answer]
-    return owners
 
 
 def _work(cell: Cell, timelines: Timelines, weights: Weights, slo: Slo | None) -> dict[Metric, Floats]:

@@ -18,6 +18,7 @@ from whichbits.record.timelines import Floats
 Verdict = Literal["better", "worse", "negligible", "equal", "unclear", "thin", "no_interval", "not_comparable"]
 Values = tuple[float | None, float | None]
 
+_NOT_TOLD = "not told"
 THIN = "fewer than 10 samples beyond the percentile"
 
 NO_LOAD = "no load is told: comparable only if both sides met the same"
@@ -210,5 +211,5 @@ def _verdict(metric: Metric, estimate: _Estimate, margin: float, *, decided: boo
 
 def _differences(baseline: Side, candidate: Side) -> dict[str, tuple[str, str]]:
     names = dict.fromkeys((*baseline.facts, *candidate.facts))
-    told = {name: (baseline.facts.get(name, "not told"), candidate.facts.get(name, "not told")) for name in names}
+    told = {name: (baseline.facts.get(name, _NOT_TOLD), candidate.facts.get(name, _NOT_TOLD)) for name in names}
     return {name: pair for name, pair in told.items() if pair[0] != pair[1]}

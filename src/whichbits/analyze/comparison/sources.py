@@ -10,7 +10,7 @@ import msgspec
 import pyarrow as pa
 
 from whichbits.analyze.comparison.sides import Side
-from whichbits.analyze.summarize import resample, slo_of, summarize
+from whichbits.analyze.summarize import examine, slo_of
 from whichbits.analyze.summary import ArmSummary, CellSummary, Summary
 from whichbits.errors import BadInput
 from whichbits.record.importers.imported_cell import ImportedCell
@@ -91,8 +91,8 @@ def _of_results(path: Path) -> tuple[Side, ...]:
 
 
 def _of_run(run: Run, more: dict[str, dict[str, str]]) -> tuple[Side, ...]:
-    bounds, resampled = slo_of(run), resample(run)
-    summary = summarize(run, resampled)
+    bounds, examined = slo_of(run), examine(run)
+    summary = examined.summary
     prompts = {cell.cell: sent for cell in run.cells if (sent := _prompts(cell, run.of_cell(cell.cell)))}
     told = {"source": run.manifest.source} | _hardware(run.manifest)
     return tuple(
@@ -100,7 +100,7 @@ def _of_run(run: Run, more: dict[str, dict[str, str]]) -> tuple[Side, ...]:
             name=name,
             cells=_cells(summary, name),
             facts=told | _facts(summary.arms.get(name)) | more.get(name, {}),
-            resampled=resampled,
+            resampled=examined.resampled,
             prompts=prompts,
             slo=None if bounds is None else bounds.model_dump_json(),
             predicted=run.manifest.source == "predicted",

@@ -10,6 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
+from whichbits.analyze.amounts import cells_of
 from whichbits.analyze.crossings.bands import SPREAD, Bands, LogRatios, bands
 from whichbits.analyze.crossings.decision import Decision, Zero, decide, ratio_intervals, repeats_needed
 from whichbits.analyze.crossings.pairing import Compared, Resampled, same_load, same_share_of_capacity
@@ -151,16 +152,13 @@ def _notes(compared: Compared, arms: tuple[str, str], metric: Metric, loads: Flo
     left_out = sorted({reason for cell in mine if (reason := why_unusable(cell))})
     if left_out:
         count = sum(why_unusable(cell) is not None for cell in mine)
-        yield phrase(
-            "{count} of {count_2} cells left out: {list}", count=count, count_2=len(mine), list=joined(", ", left_out)
-        )
+        yield phrase("{cells} left out: {list}", cells=cells_of(count, len(mine)), list=joined(", ", left_out))
     thin = [cell for cell in mine if is_thin(cell, metric) and load_of(cell, compared.unit) is not None]
     dropped = [cell for cell in thin if comparable(cell, metric) is None]
     if dropped:
         yield phrase(
-            "not compared in {count} of {count_2} cells: fewer than 10 samples beyond the percentile",
-            count=len(dropped),
-            count_2=len(mine),
+            "not compared in {cells}: fewer than 10 samples beyond the percentile",
+            cells=cells_of(len(dropped), len(mine)),
         )
     elif thin:
         yield phrase("fewer than 10 samples beyond the percentile in some cells")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -28,11 +29,18 @@ class Compared:
 
     def placed(self, arm: str, metric: Metric) -> Placed:
         """Return the arm's cells that may be compared, by load and repeat."""
-        return {
-            (load, cell.repeat): cell
-            for cell in self.cells
-            if cell.arm == arm and (load := load_of(cell, self.unit)) is not None and comparable(cell, metric)
-        }
+        if (arm, metric) not in self._placed:
+            self._placed[arm, metric] = {
+                (load, cell.repeat): cell
+                for cell in self.cells
+                if cell.arm == arm and (load := load_of(cell, self.unit)) is not None and comparable(cell, metric)
+            }
+        return self._placed[arm, metric]
+
+    @cached_property
+    def _placed(self) -> dict[tuple[str, Metric], Placed]:
+        """What was asked for: each arm is compared with every other one."""
+        return {}
 
     def logs(self, cell: CellSummary, metric: Metric) -> Floats | None:
         """Return the cell's resampled logarithms of the metric, up to their sign, if it was resampled."""

@@ -91,8 +91,11 @@ def tells_apart(middle: Crossover, tail: Crossover) -> bool:
 def lost_leads(middle: Crossover, tail: Crossover) -> list[float]:
     """Return the loads at which an arm leads in the median beyond doubt, but in the tail by no more than the margin.
 
-    The intervals of both ratios must lie apart, so that it is not noise that hides the lead.
+    The intervals of both ratios must lie apart, so that it is not noise that hides the lead. Without intervals, as in a
+    prediction without draws, nothing is beyond doubt.
     """
+    if not (middle.ratio_intervals and tail.ratio_intervals):
+        return []
     tails = dict(zip(tail.loads, zip(tail.ratios, tail.ratio_intervals, strict=True), strict=True))
     margin = 1 + (middle.margin or 0)
     lost = []

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from whichbits.analyze import amounts
 from whichbits.analyze.curves.load_curves import comparable
 from whichbits.analyze.statistics.student import t_quantile
 from whichbits.analyze.summary import CellSummary, Finding, Metric
@@ -66,7 +67,7 @@ def drifts(cells: Sequence[CellSummary], started_ns: Mapping[int, int]) -> Itera
     )
     by_arm = {arm: drift(cells, started_ns, arm) for arm in dict.fromkeys(cell.arm for cell in cells)}
     told = [
-        phrase("{arm}: {expm1:+.1%} in {cells} cells", arm=arm, expm1=np.expm1(own.change), cells=own.cells)
+        phrase("{arm}: {expm1:+.1%} in {cells}", arm=arm, expm1=np.expm1(own.change), cells=amounts.cells(own.cells))
         for arm, own in by_arm.items()
         if own
     ]

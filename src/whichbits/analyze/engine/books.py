@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Self, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -10,8 +10,9 @@ import pyarrow.compute as pc
 
 from whichbits.analyze.engine.counted import CellCounts, Counted
 from whichbits.analyze.engine.explanations import Explanation, Page, Total, explain
+from whichbits.record.arrays import booleans, floats, integers
 from whichbits.record.schema import Cell
-from whichbits.record.timelines import Floats, Timelines
+from whichbits.record.timelines import Booleans, Floats, Ints
 from whichbits.serve.metrics import Count, EngineCounters
 
 
@@ -32,6 +33,35 @@ class Difference:
     text: str
 
 
+@dataclass(frozen=True)
+class _Client:
+    """What the client knows, an entry a request; NaN is missing."""
+
+    good: Booleans
+    asked: Ints
+    prompt: Floats
+    output: Floats
+
+    @classmethod
+    def of(cls, requests: pa.Table) -> Self:
+        good = booleans(pc.is_null(requests["error_code"]))
+        tokens = (floats(requests[name]) for name in ("prompt_tokens", "output_tokens"))
+        return cls(good, integers(requests["requested_output_tokens"]), *tokens)
+
+    def of_rows(self, chosen: Sequence[bool]) -> Self:
+        rows = np.array(chosen, dtype=np.bool_)
+        return type(self)(self.good[rows], self.asked[rows], self.prompt[rows], self.output[rows])
+
+    def received(self) -> Mapping[Total, int | None]:
+        prompt = _sum(self.prompt[self.good])
+        return {
+            "requests_finished": int(self.good.sum()),
+            "prompt_tokens": prompt,
+            "generation_tokens": _sum(self.output[self.good]),
+            "prefix_queries": prompt,
+        }
+
+
 def differences(pages: Iterable[Page]) -> dict[int, list[Difference]]:
     """Return what does not balance, by cell, each explained as far as it can be; balanced cells are left out."""
     by_arm: dict[str, list[Page]] = {}
@@ -47,11 +77,16 @@ def differences(pages: Iterable[Page]) -> dict[int, list[Difference]]:
 
 def pages(cell: Cell, requests: pa.Table, counts: CellCounts, *, sent_as_text: bool = False) -> list[Page]:
     """Open one cell's books: a page a replica where the client knows which one answered, else one for all."""
-    if requests["replica"].null_count:
-        return [_page(cell, None, requests, list(counts.values()), sent_as_text=sent_as_text)] if counts else []
+    client, replicas = _Client.of(requests), requests["replica"].to_pylist()
+    if None in replicas:
+        return [_page(cell, None, client, list(counts.values()), sent_as_text=sent_as_text)] if counts else []
     return [
         _page(
-            cell, replica, requests.filter(pc.field("replica") == replica), [counts[replica]], sent_as_text=sent_as_text
+            cell,
+            replica,
+            client.of_rows([each == replica for each in replicas]),
+            [counts[replica]],
+            sent_as_text=sent_as_text,
         )
         for replica in sorted(counts)
     ]
@@ -74,36 +109,20 @@ def _of_page(page: Page, arm: Sequence[Page]) -> list[Difference]:
     return [Difference(page.replica, None, total, page.client[total], page.engine[total], why, text) for total in wrong]
 
 
-def _page(
-    cell: Cell, replica: str | None, requests: pa.Table, counted: Sequence[Counted], *, sent_as_text: bool
-) -> Page:
-    timelines = Timelines.of(requests)
-    bad = ~timelines.succeeded
-    asked = np.asarray(requests["requested_output_tokens"], dtype=np.int64)
+def _page(cell: Cell, replica: str | None, client: _Client, counted: Sequence[Counted], *, sent_as_text: bool) -> Page:
     engines = [one.total for one in counted]
     return Page(
         cell=cell.cell,
         arm=cell.arm,
         replica=replica,
-        client=_received(timelines),
+        client=client.received(),
         engine=_engine_totals(engines),
-        failed=int(bad.sum()),
-        failed_output_tokens=int(asked[bad].sum()),
+        failed=int((~client.good).sum()),
+        failed_output_tokens=int(client.asked[~client.good].sum()),
         preemptions=engine_total(engines, "preemptions"),
         restarted=tuple(core for one in counted for core in one.restarted),
         sent_as_text=sent_as_text,
     )
-
-
-def _received(timelines: Timelines) -> Mapping[Total, int | None]:
-    good = timelines.succeeded
-    prompt = _sum(timelines.prompt_tokens[good])
-    return {
-        "requests_finished": int(good.sum()),
-        "prompt_tokens": prompt,
-        "generation_tokens": _sum(timelines.output_tokens[good]),
-        "prefix_queries": prompt,
-    }
 
 
 def _engine_totals(engines: Sequence[EngineCounters]) -> Mapping[Total, int | None]:

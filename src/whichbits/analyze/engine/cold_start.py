@@ -23,6 +23,8 @@ class ColdStart:
     init: float | None
     ready: float | None
     rest: float | None
+    beside: int | None = None
+    """Other servers that started on the machine meanwhile, and made it slower; None if none did, or nobody noted."""
 
 
 def cold_start(replicas: Sequence[ReplicaRecord]) -> ColdStart | None:
@@ -47,12 +49,18 @@ def _start(replica: ReplicaRecord) -> ColdStart:
         init=init,
         ready=ready,
         rest=rest,
+        beside=_count(facts, "started_beside"),
     )
 
 
 def _any_known(start: ColdStart) -> bool:
     stages = (start.download, start.weights, start.load, start.compile, start.cuda_graphs, start.init, start.ready)
     return any(stage is not None for stage in stages)
+
+
+def _count(facts: Mapping[str, Fact], name: str) -> int | None:
+    value = facts[name].value if name in facts else None
+    return value if isinstance(value, int) else None
 
 
 def _seconds(facts: Mapping[str, Fact], name: str) -> float | None:

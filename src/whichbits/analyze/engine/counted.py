@@ -69,13 +69,14 @@ def _read(cell: int, scrape: Scrape) -> _Reading:
     within = scrape.phase == "during"
     # Histograms are most of a scrape; they are read of the outer two only, and there are many within a cell.
     exposition = read_exposition(lines_of_counters(scrape.text) if within else lines_read(scrape.text))
+    total = EngineCounters() if exposition is None else counters_of(exposition)
     return _Reading(
         cell=cell,
         replica=scrape.replica,
         phase=scrape.phase,
         time_ns=scrape.time_ns,
-        total=EngineCounters() if exposition is None else counters_of(exposition),
-        engines={} if exposition is None else engines_of(exposition),
+        total=total,
+        engines={} if exposition is None else engines_of(exposition, total),
         histograms={} if within or exposition is None else histograms_of(exposition),
     )
 

@@ -75,7 +75,8 @@ def gpu_telemetry(table: pa.Table, cell: Cell) -> GpuTelemetry | None:
 
 
 def _within(table: pa.Table, cell: Cell) -> pa.Table:
-    if cell.started_ns is None or cell.finished_ns is None:
+    # Most runs have no samples, and to filter loads a part of Arrow that takes longer than all cells together.
+    if cell.started_ns is None or cell.finished_ns is None or not len(table):
         return table.slice(0, 0)
     time = pc.field("time_ns")
     return table.filter((pc.field("cell") == cell.cell) & (time >= cell.started_ns) & (time <= cell.finished_ns))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from whichbits.analyze.amounts import cells_of
 from whichbits.analyze.engine.books import Difference
 from whichbits.analyze.engine.explanations import Total
 from whichbits.analyze.findings.observed import Observed, evidence, place
@@ -58,9 +59,8 @@ def explained_books(observed: Observed) -> Iterator[Finding]:
             ),
         )
         text = phrase(
-            "Client and engines differ, for known reasons, in {count} of {count_2} cells: {each}.",
-            count=len(cells),
-            count_2=len(observed.cells),
+            "Client and engines differ, for known reasons, in {cells}: {each}.",
+            cells=cells_of(len(cells), len(observed.cells)),
             each=each,
         )
         yield Finding("observed", "books_explained", text, evidence(list(cells.values())))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from whichbits.analyze.amounts import cells_of
 from whichbits.analyze.cache.hits import SLACK, beyond
 from whichbits.analyze.findings.observed import Observed, evidence, place
 from whichbits.analyze.summary import CellSummary, Finding
@@ -12,14 +13,17 @@ _UNVERIFIED = "unverified"
 
 
 def unverified_resets(observed: Observed) -> Iterator[Finding]:
-    """Name the cells that were to be cold, and are shown to be neither by a server's word nor by their hit rates."""
+    """Name the cells that were to be cold, and are shown to be neither by a server's word nor by their hit rates.
+
+    Of those that ``not_cold`` names, more is known than that.
+    """
+    known_warm = {cell.cell for cell in _warm(observed)}
     for state, cells in _unconfirmed(observed).items():
-        doubtful = [cell for cell in cells if not _shown_cold(cell)]
+        doubtful = [cell for cell in cells if not _shown_cold(cell) and cell.cell not in known_warm]
         if doubtful:
             text = phrase(
-                "In {count} of {count_2} cells the prefix cache was not shown to be empty: {state}.",
-                count=len(doubtful),
-                count_2=len(observed.done),
+                "In {cells} the prefix cache was not shown to be empty: {state}.",
+                cells=cells_of(len(doubtful), len(observed.done)),
                 state=state,
             )
             yield Finding("observed", "cache_reset_unverified", text, evidence(doubtful))
@@ -31,10 +35,9 @@ def shown_resets(observed: Observed) -> Iterator[Finding]:
         cold = [cell for cell in cells if _shown_cold(cell)]
         if cold:
             text = phrase(
-                "In {count} of {count_2} cells the hit rate shows that the prefix cache held nothing of earlier "
-                "cells, though no reset was confirmed: {state}.",
-                count=len(cold),
-                count_2=len(observed.done),
+                "In {cells} the hit rate shows that the prefix cache held nothing of earlier cells, though no reset "
+                "was confirmed: {state}.",
+                cells=cells_of(len(cold), len(observed.done)),
                 state=state,
             )
             yield Finding("observed", "cache_reset_shown", text, evidence(cold))
@@ -68,9 +71,8 @@ def unknown_cache(observed: Observed) -> Iterator[Finding]:
     if unknown:
         text = phrase(
             "Neither the answers nor the engine's counters say how many prompt tokens came from the prefix "
-            "cache in {count} of {count_2} cells.",
-            count=len(unknown),
-            count_2=len(observed.done),
+            "cache in {cells}.",
+            cells=cells_of(len(unknown), len(observed.done)),
         )
         settled = phrase("an engine that counts prefix hits in /metrics, or tells cached tokens in its answers")
         yield Finding("unresolved", "cache_unknown", text, evidence(unknown), settled)
@@ -78,31 +80,38 @@ def unknown_cache(observed: Observed) -> Iterator[Finding]:
 
 def not_cold(observed: Observed) -> Iterator[Finding]:
     """Name the cells that should be cold, and found more in the prefix cache than their own traffic puts there."""
-    if observed.manifest.study.get("cache") == "warm":
-        return
-    warm = [cell for cell in observed.done if _beyond(cell) > 0]
+    warm = _warm(observed)
     if warm:
         text = phrase(
-            "In {count} of {count_2} cells the prefix cache was not cold: {most}.",
-            count=len(warm),
-            count_2=len(observed.done),
+            "In {cells} the prefix cache was not cold: {most}.",
+            cells=cells_of(len(warm), len(observed.done)),
             most=_most(warm),
         )
         yield Finding("observed", "cache_not_cold", text, evidence(warm))
 
 
 def unexpected_hits(observed: Observed) -> Iterator[Finding]:
-    """Name the cells whose hit rate is not what their traffic and the cache's capacity give."""
-    warmed = observed.manifest.study.get("cache") == "warm"
-    odd = [cell for cell in observed.done if _beyond(cell) < 0 or (warmed and _beyond(cell) > 0)]
+    """Name the cells whose hit rate is not what their traffic and the cache's capacity give, but for those not cold."""
+    warm = {cell.cell for cell in _warm(observed)}
+    odd = [cell for cell in observed.done if _beyond(cell) and cell.cell not in warm]
     if odd:
         text = phrase(
-            "In {count} of {count_2} cells the prefix hit rate is not the expected one: {most}.",
-            count=len(odd),
-            count_2=len(observed.done),
+            "In {cells} the prefix hit rate is not the expected one: {most}.",
+            cells=cells_of(len(odd), len(observed.done)),
             most=_most(odd),
         )
         yield Finding("observed", "hit_rate_unexpected", text, evidence(odd))
+
+
+def _warm(observed: Observed) -> list[CellSummary]:
+    """Return the cells that were to be cold, and found more than their own traffic puts into a cache.
+
+    Where others of the run found less than theirs, the expectation is off rather than a cache warm: none is named.
+    """
+    found = [_beyond(cell) for cell in observed.done]
+    if observed.manifest.study.get("cache") == "warm" or any(off < 0 for off in found):
+        return []
+    return [cell for cell, off in zip(observed.done, found, strict=True) if off > 0]
 
 
 def _beyond(cell: CellSummary) -> float:

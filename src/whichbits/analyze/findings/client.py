@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
+from whichbits.analyze.amounts import cells_of
 from whichbits.analyze.findings.observed import Observed, evidence, place
 from whichbits.analyze.summary import Finding
 from whichbits.drive.reasons import known_again, without_bounds
@@ -52,11 +53,10 @@ def busy_machine(observed: Observed) -> Iterator[Finding]:
         numbers = {cell.cell for cell in busy}
         cores = observed.manifest.host.get("cores")
         text = phrase(
-            "The machine was not quiet in {count} of {count_2} cells: other processes kept up to "
+            "The machine was not quiet in {cells}: other processes kept up to "
             "{other_cpu_cores:.2f} of its {more}cores busy (cell {cell}). Such cells may be slower than they "
             "should be.",
-            count=len(busy),
-            count_2=sum(cell.other_cpu_cores is not None for cell in observed.manifest.cells),
+            cells=cells_of(len(busy), sum(cell.other_cpu_cores is not None for cell in observed.manifest.cells)),
             other_cpu_cores=most.other_cpu_cores,
             more="" if cores is None else f"{cores} ",
             cell=most.cell,

@@ -24,11 +24,9 @@ def crossings(observed: Observed) -> Iterator[Finding]:
         if crossing:
             pairs = joined("; ", (_crossing_pair(crossover) for crossover in crossing))
             text = phrase(
-                "In {name}, {count} of {count_2} pairs of arms trade places (loads in {unit}, 95 % intervals in "
-                "parentheses): {pairs}.",
+                "In {name}, {who} (loads in {unit}, 95 % intervals in parentheses): {pairs}.",
                 name=name,
-                count=len(crossing),
-                count_2=len(compared),
+                who=_trading(len(crossing), len(compared)),
                 unit=unit.get(crossing[0].load_unit),
                 pairs=pairs,
             )
@@ -42,11 +40,10 @@ def crossings(observed: Observed) -> Iterator[Finding]:
                 ),
             )
             text = phrase(
-                "In {name}, {count} of {count_2} pairs of arms are too noisy to say where which arm leads. More "
-                "repeats would settle it if estimates stay as they are: {pairs}.",
+                "In {name}, {who} to say where which arm leads. More repeats would settle it if estimates stay as "
+                "they are: {pairs}.",
                 name=name,
-                count=len(noisy),
-                count_2=len(compared),
+                who=_too_noisy(len(noisy), len(compared)),
                 pairs=pairs,
             )
             lines = tuple(pair_and_leads(crossover) for crossover in noisy)
@@ -121,12 +118,30 @@ def _other(crossover: Crossover) -> str:
 
 
 def _ratios(crossover: Crossover) -> str:
-    points = zip(crossover.loads, crossover.ratios, crossover.ratio_intervals, strict=True)
-    ratios = joined(
-        ", ",
-        (
-            phrase("{ratio:.2f} ({low:.2f} to {high:.2f}) at {load:g}", ratio=ratio, low=low, high=high, load=load)
-            for load, ratio, (low, high) in points
-        ),
-    )
+    points = enumerate(zip(crossover.loads, crossover.ratios, strict=True))
+    ratios = joined(", ", (_ratio(crossover, at, load, ratio) for at, (load, ratio) in points))
     return phrase("{list}: {ratios}", list=joined(" / ", crossover.arms), ratios=ratios)
+
+
+def _trading(count: int, total: int) -> str:
+    if total == 1:
+        return phrase("the two arms trade places")
+    if count == 1:
+        return phrase("1 of {total} pairs of arms trades places", total=total)
+    return phrase("{count} of {total} pairs of arms trade places", count=count, total=total)
+
+
+def _too_noisy(count: int, total: int) -> str:
+    if total == 1:
+        return phrase("the two arms are too noisy")
+    if count == 1:
+        return phrase("1 of {total} pairs of arms is too noisy", total=total)
+    return phrase("{count} of {total} pairs of arms are too noisy", count=count, total=total)
+
+
+def _ratio(crossover: Crossover, at: int, load: float, ratio: float) -> str:
+    """Return a ratio with its interval; a prediction without draws has none."""
+    if not crossover.ratio_intervals:
+        return phrase("{ratio:.2f} at {load:g}", ratio=ratio, load=load)
+    low, high = crossover.ratio_intervals[at]
+    return phrase("{ratio:.2f} ({low:.2f} to {high:.2f}) at {load:g}", ratio=ratio, low=low, high=high, load=load)

@@ -44,8 +44,8 @@ def load_of(cell: CellSummary | Profile) -> str:
 
 
 def place(cell: CellSummary) -> str:
-    """Name a cell by its arm, load and repeat."""
-    return phrase("{arm} at {load_of}, repeat {repeat}", arm=cell.arm, load_of=load_of(cell), repeat=cell.repeat)
+    """Name a cell by its arm, load and repeat; people count repeats from 1, the data from 0."""
+    return phrase("{arm} at {load_of}, repeat {repeat}", arm=cell.arm, load_of=load_of(cell), repeat=cell.repeat + 1)
 
 
 def evidence(cells: Sequence[CellSummary]) -> tuple[str, ...]:

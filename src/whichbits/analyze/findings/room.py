@@ -107,9 +107,10 @@ def _rate(cell: CellSummary) -> str:
         ""
         if expected is None
         else phrase(
-            " (an LRU of that size gives {expected:.1%} to {expected_2:.1%})",
-            expected=expected[0],
-            expected_2=expected[1],
+            " (an LRU of that size gives {expected})",
+            expected=f"{expected[0]:.1%}"
+            if f"{expected[0]:.1%}" == f"{expected[1]:.1%}"
+            else phrase("{low:.1%} to {high:.1%}", low=expected[0], high=expected[1]),
         )
     )
     return phrase(

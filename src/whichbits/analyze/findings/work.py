@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from whichbits.analyze.amounts import cells_of
 from whichbits.analyze.findings.observed import MOST_LINES, Observed, evidence, load_of, place
 from whichbits.analyze.summary import CellSummary, Finding
 from whichbits.language.phrase import joined, phrase
@@ -18,9 +19,7 @@ def unfinished(observed: Observed) -> Iterator[Finding]:
     """Say what an interrupted run does not cover."""
     missing = [cell for cell in observed.cells if cell.state != "done"]
     if missing:
-        text = phrase(
-            "{count} of {count_2} cells did not run to their end.", count=len(missing), count_2=len(observed.cells)
-        )
+        text = phrase("Cut short or not run: {cells}.", cells=cells_of(len(missing), len(observed.cells)))
         yield Finding("observed", "unfinished", text, evidence(missing))
 
 
@@ -46,10 +45,9 @@ def untold_tokens(observed: Observed) -> Iterator[Finding]:
     silent = [cell for cell in observed.done if cell.requests > cell.failed and cell.output_tokens_per_s is None]
     if silent:
         text = phrase(
-            "Answers came without usage in {count} of {count_2} cells: nobody says how many tokens they "
-            "have, so that TPOT and throughput are unknown there. A chunk may hold several tokens.",
-            count=len(silent),
-            count_2=len(observed.done),
+            "Answers came without usage in {cells}: nobody says how many tokens they have, so that TPOT and "
+            "throughput are unknown there. A chunk may hold several tokens.",
+            cells=cells_of(len(silent), len(observed.done)),
         )
         settled = phrase("a server, or a gateway, that honours `stream_options: {{include_usage: true}}`")
         yield Finding("unresolved", "tokens_untold", text, evidence(silent), settled)
@@ -113,9 +111,7 @@ def thin_tails(observed: Observed) -> Iterator[Finding]:
     thin = [cell for cell in observed.done if cell.tpot_ms.n and "p99" in cell.tpot_ms.thin]
     if thin:
         text = phrase(
-            "The p99 of TPOT rests on fewer than 10 samples beyond it in {count} of {count_2} cells; larger "
-            "cells would settle it.",
-            count=len(thin),
-            count_2=len(observed.done),
+            "The p99 of TPOT rests on fewer than 10 samples beyond it in {cells}; larger cells would settle it.",
+            cells=cells_of(len(thin), len(observed.done)),
         )
         yield Finding("observed", "thin_tails", text, evidence(thin))

@@ -57,9 +57,10 @@ def itl_modes(gaps_ms: Floats) -> ItlModes | None:
     return ItlModes(gaps.size, _modes(two), split, float(gaps[gaps > split].sum() / gaps.sum()))
 
 
-def _binned(values: Floats) -> tuple[Floats, Floats]:
+def _binned(ordered: Floats) -> tuple[Floats, Floats]:
     """Return the middles of bins that hold anything, and how many: a million gaps cost no more than a thousand."""
-    counts, edges = np.histogram(values, bins=_BINS)
+    edges = np.histogram_bin_edges(ordered, bins=_BINS)
+    counts = np.diff(np.append(np.searchsorted(ordered, edges[:-1]), ordered.size))  # as np.histogram, but sorted
     held = counts > 0
     middles: Floats = ((edges[1:] + edges[:-1]) / 2)[held]
     return middles, counts[held].astype(np.float64)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from whichbits.analyze.statistics.quantiles import median
 from whichbits.record.timelines import Booleans, Floats, Ints, Timelines
 
 _NS_PER_MS = 1e6
@@ -79,10 +80,9 @@ def _gaps(timelines: Timelines, here: Booleans) -> _Gaps:
 
     After an answer's last chunk only a tenth counts: there the stream's own next request may soon begin.
     """
-    request = np.repeat(np.arange(len(timelines)), timelines.chunks)
+    request = timelines.request_of_chunk
     times = timelines.chunk_ns.astype(np.float64)
-    wanted = (timelines.succeeded & here)[request]
-    ends = np.flatnonzero((request[1:] == request[:-1]) & wanted[1:]) + 1
+    ends = timelines.gap_ends[here[request[timelines.gap_ends]]]
     before = times[ends] - times[ends - 1]
     last = np.append(request[1:] != request[:-1], True)[ends]
     after = np.where(last, before / 5, np.append(np.diff(times), 0.0)[ends])
@@ -100,4 +100,4 @@ def _where_it_shows(came: Booleans, request: Ints, lengths_ns: Floats) -> Boolea
 
 
 def _median_ms(lengths_ns: Floats) -> float | None:
-    return float(np.median(lengths_ns)) / _NS_PER_MS if lengths_ns.size else None
+    return median(np.sort(lengths_ns)) / _NS_PER_MS if lengths_ns.size else None

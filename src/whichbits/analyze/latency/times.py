@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from whichbits.analyze.statistics.quantiles import quantiles
 from whichbits.record.timelines import Floats, Timelines
 
 NS_PER_MS = 1e6
@@ -64,9 +65,8 @@ def send_wait_ms(timelines: Timelines) -> Floats:
 
 def itl_ms(timelines: Timelines) -> Floats:
     """Inter-token latency, pooled: the gaps between content chunks; a chunk of k tokens ends one gap."""
-    request = np.repeat(np.arange(len(timelines)), timelines.chunks)
-    within_one_answer = (request[1:] == request[:-1]) & timelines.succeeded[request[1:]]
-    gaps: Floats = np.diff(timelines.chunk_ns)[within_one_answer] / NS_PER_MS
+    ends = timelines.gap_ends
+    gaps: Floats = (timelines.chunk_ns[ends] - timelines.chunk_ns[ends - 1]) / NS_PER_MS
     return gaps
 
 
@@ -81,7 +81,7 @@ def distribution(values_ms: Floats) -> Distribution:
     thin = tuple(f"p{percent}" for percent in (50, 90, 99) if is_thin(values.size, percent))
     if values.size == 0:
         return Distribution(0, None, None, None, None, thin)
-    p50, p90, p99 = np.percentile(values, (50, 90, 99)).tolist()
+    p50, p90, p99 = quantiles(np.sort(values), np.array([50, 90, 99]) / 100).tolist()
     return Distribution(values.size, float(values.mean()), p50, p90, p99, thin)
 
 

@@ -83,7 +83,7 @@ def _expectation_maximisation(belongs: Floats, points: Floats, weights: Floats, 
     mixture, reached = _maximised(belongs, points, weights, narrowest), -np.inf
     for _ in range(_ROUNDS):
         densities = mixture.log_densities(points)
-        total = np.logaddexp.reduce(densities, axis=0)
+        total = np.logaddexp(*densities)
         likelihood = float(weights @ total)
         if likelihood - reached < _CONVERGED * abs(likelihood):
             break

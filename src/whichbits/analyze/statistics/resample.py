@@ -8,6 +8,7 @@ moving-block bootstrap: Politis & Romano 1992).
 import numpy as np
 import numpy.typing as npt
 
+from whichbits.analyze.statistics.quantiles import quantiles
 from whichbits.record.timelines import Floats, Ints
 
 RESAMPLES = 200
@@ -59,17 +60,20 @@ def percentiles(values: Floats, weights: Weights, percents: tuple[float, ...]) -
     if not known.size:
         return np.full((len(percents), len(weights)), np.nan)
     order = known[np.argsort(values[known])]
-    ordered = values[order]
-    upto = np.cumsum(weights[:, order], axis=1, dtype=np.int32)
-    return np.array([_percentile(ordered, upto, percent) for percent in percents])
+    # One sum through all resamples: it rises throughout, so that one search finds a place in each.
+    upto = np.cumsum(weights[:, order].ravel(), dtype=np.int64)
+    return np.array([_percentile(values[order], upto, len(weights), percent) for percent in percents])
 
 
-def _percentile(ordered: Floats, upto: Weights, percent: float) -> Floats:
-    drawn = upto[:, -1]
+def _percentile(ordered: Floats, upto: Ints, resamples: int, percent: float) -> Floats:
+    """Return a percentile of each resample; ``upto`` counts draws through all of them, resample after resample."""
+    ends = upto[ordered.size - 1 :: ordered.size]
+    before = np.concatenate([[0], ends[:-1]])
+    drawn, row = ends - before, np.arange(resamples) * ordered.size
     place = np.maximum(drawn - 1, 0) * percent / 100
-    below = np.floor(place).astype(np.int32)
+    below = np.floor(place).astype(np.int64)
     low, high = (
-        ordered[np.minimum(np.count_nonzero(upto <= statistic[:, None], axis=1), ordered.size - 1)]
+        ordered[np.minimum(np.searchsorted(upto, before + statistic, side="right") - row, ordered.size - 1)]
         for statistic in (below, below + 1)
     )
     return np.where(drawn > 0, low + (place - below) * (high - low), np.nan)
@@ -91,11 +95,15 @@ def pooled_percentiles(values: Floats, owners: Ints, weights: Weights, percents:
     """
     if not values.size:
         return np.full((len(percents), len(weights)), np.nan)
-    edges = np.unique(np.quantile(values, _bin_shares(percents)))
+    order = np.argsort(values)
+    ordered = values[order]
+    edges = np.unique(quantiles(ordered, _bin_shares(percents)))
     if edges.size == 1:
         return np.full((len(percents), len(weights)), edges[0])
-    bins = np.searchsorted(edges, values, side="left").clip(1) - 1
-    counts = np.bincount(owners * (edges.size - 1) + bins, minlength=weights.shape[1] * (edges.size - 1))
+    # A value on an edge belongs to the bin below, the lowest to the first.
+    begins = np.concatenate([[0], np.searchsorted(ordered, edges[1:-1], side="right"), [ordered.size]])
+    bins = np.repeat(np.arange(edges.size - 1), np.diff(begins))
+    counts = np.bincount(owners[order] * (edges.size - 1) + bins, minlength=weights.shape[1] * (edges.size - 1))
     drawn = weights.astype(np.float64) @ counts.reshape(-1, edges.size - 1)
     upto = np.concatenate([np.zeros((len(weights), 1)), np.cumsum(drawn, axis=1)], axis=1)
     return np.array([_binned_percentile(edges, upto, percent) for percent in percents])

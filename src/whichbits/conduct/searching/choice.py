@@ -6,7 +6,7 @@ of its question for its time.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -154,26 +154,37 @@ def refine(situation: Situation) -> Choice:
     return Choice((), None, STUCK if affords_any else BUDGET_SPENT)
 
 
+def wanting_seconds(situation: Situation) -> float | None:
+    """Return how much longer the search would have to be, at least; None if nothing measured says.
+
+    The rest of the sweep, with a start of each arm, by what cells took. After it, each open question takes the time in
+    which its next step would close all of it at its present rate; a question that others close, too, is counted still.
+    """
+    missing = [(arm, load) for load in situation.sweep for arm in situation.arms if load not in situation.tried(arm)]
+    if missing:
+        starts = sum(situation.start_seconds(arm) for arm in dict.fromkeys(arm for arm, _ in missing))
+        return starts + sum(situation.seconds(arm, load) for arm, load in missing) or None
+    asked = _open_questions(replace(situation, seconds_left=float("inf")))
+    return sum(1 / each.closes for each in asked if each.load is not None and each.closes > 0) or None
+
+
 def _open_questions(situation: Situation) -> Iterator[Choice]:
     for pair in combinations(situation.arms, 2):
         for metric in situation.wanted.metrics:
             known = situation.compared(pair, metric)
             if known is not None:
                 step = after_sweep(known, _economy(situation, pair), situation.may(pair))
-                purpose = (
-                    f"{_PURPOSES[step.reason]} {question(pair, metric)}" if step.reason in _PURPOSES else step.reason
-                )
-                yield Choice(pair, step.load, purpose, step.closes)
+                yield Choice(pair, step.load, _purpose(step.reason, question(pair, metric)), step.closes)
     if situation.wanted.slo:
         for arm in situation.arms:
             step = slo_step(slo_bracket(situation.cells, arm, "concurrency"), _economy(situation, (arm,)))
             yield Choice((arm,), step.load, f"narrows the highest load of {arm} that holds the SLO", step.closes)
 
 
-_PURPOSES: dict[Reason, str] = {
-    "narrows the crossing": "narrows the crossing of",
-    "settles who leads": "settles who leads between",
-}
+def _purpose(reason: Reason, asked: str) -> str:
+    if reason == "narrows the crossing":
+        return f"narrows the crossing of {asked}"
+    return f"settles who leads between {asked}" if reason == "settles who leads" else reason
 
 
 def slo_step(bracket: tuple[float | None, float | None], economy: Economy) -> Step:

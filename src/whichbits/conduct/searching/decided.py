@@ -48,9 +48,9 @@ class Decided:
             if number in done and not self._is_noted(number, step.purpose):
                 self.writer.remark(number, f"{step.purpose}; it bought: {bought}")
 
-    def end(self, reason: str, spent_s: float) -> None:
-        """Keep why the search is over."""
-        self.writer.search(replace(self.record, spent_s=spent_s, ended=reason))
+    def end(self, reason: str, spent_s: float, enough_s: float | None = None) -> None:
+        """Keep why the search is over, and what budget would have been enough if this one was not."""
+        self.writer.search(replace(self.record, spent_s=spent_s, ended=reason, enough_s=enough_s))
 
     def spend(self, spent_s: float) -> None:
         """Keep how much time is spent."""

@@ -4,7 +4,7 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from whichbits.conduct.order import Visit, turned
-from whichbits.conduct.searching.choice import BUDGET_SPENT, SWEEP, Choice, choose, refine
+from whichbits.conduct.searching.choice import BUDGET_SPENT, SWEEP, Choice, choose, refine, wanting_seconds
 from whichbits.conduct.searching.sitting import Sitting
 from whichbits.record.schema import Cell
 
@@ -41,7 +41,7 @@ class LoadSearch:
             cells = self._plan(turned(choice.arms, block), [choice.load], block, choice.purpose)
             yield cells
             sitting.conclude(block, cells, before)
-        sitting.end(choice.purpose)
+        sitting.end(choice.purpose, wanting_seconds(sitting.situation()))
 
     def _in_turn(self) -> Iterator[Visit]:
         sitting = self.sitting
@@ -57,7 +57,7 @@ class LoadSearch:
             else:
                 loads = [choice.load or 1] if choice.purpose == SWEEP else self._batch(choice)
                 yield from self._step(block, self._plan(turned(choice.arms, block), loads, block, choice.purpose))
-        sitting.end(choice.purpose)
+        sitting.end(choice.purpose, wanting_seconds(sitting.situation()))
 
     def _step(self, block: int, cells: Sequence[Cell]) -> Iterator[Visit]:
         before = self.sitting.standing()

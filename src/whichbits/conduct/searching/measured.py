@@ -6,8 +6,8 @@ from whichbits.analyze.cells.cell import cell_summary
 from whichbits.analyze.cells.noise import Replicates, intervals, replicates
 from whichbits.analyze.curves.cost import priced, prices
 from whichbits.analyze.summary import CellSummary
+from whichbits.record.row_groups import RowGroups
 from whichbits.record.schema import Cell
-from whichbits.record.shards import read_cell
 from whichbits.record.writer import RunWriter
 from whichbits.study.model import Slo
 
@@ -30,7 +30,7 @@ class Measured:
 
     def _of(self, cell: Cell) -> tuple[CellSummary, Replicates]:
         if cell.cell not in self._read:
-            requests = read_cell(self.writer.folder, cell.cell)
+            requests = RowGroups(self.writer.folder).of_cell(cell.cell)
             resampled = replicates(cell, requests, self.slo)
             plain = cell_summary(cell, requests, slo=self.slo)
             known = replace(plain, intervals=intervals(plain, resampled))

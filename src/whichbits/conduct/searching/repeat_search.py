@@ -53,7 +53,7 @@ class RepeatSearch:
             yield cells
             sitting.conclude(block, cells, before)
             took_s.append(sitting.spent_s - began_s)
-        sitting.end(reason)
+        sitting.end(reason, max(took_s, default=None))
 
     def _why_stop(self, took_s: list[float]) -> str | None:
         """Return why no further repeat is to be run, None if one is; the first one always is."""

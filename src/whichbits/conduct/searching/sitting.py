@@ -7,13 +7,14 @@ from dataclasses import dataclass, field, replace
 from whichbits.analyze.curves.load_curves import load_unit
 from whichbits.conduct.events import Decision
 from whichbits.conduct.order import Visit, sweep_of
-from whichbits.conduct.searching.choice import Situation, Wanted
+from whichbits.conduct.searching.choice import BUDGET_SPENT, Situation, Wanted
 from whichbits.conduct.searching.decided import Decided
 from whichbits.conduct.searching.measured import Measured
 from whichbits.conduct.searching.paces import Paces
 from whichbits.conduct.searching.standing import Known, bought, standing
 from whichbits.conduct.stage import Stage
 from whichbits.record.schema import Cell
+from whichbits.study.search import budget_words
 
 
 @dataclass
@@ -33,6 +34,7 @@ class Sitting:
         self.decided = Decided(self.stage.writer)
         self.measured = Measured(self.stage.writer, self.stage.study.slo)
         self.paces = Paces(self.stage.study, self.stage.writer)
+        self._told_of_starts = False
         self._before_s = max(self.decided.record.spent_s, self.paces.measured_seconds())
         self._began_s = self.clock()
 
@@ -45,6 +47,11 @@ class Sitting:
     def left_s(self) -> float:
         """Return what is left of the budget."""
         return self.stage.study.budget - self.spent_s
+
+    @property
+    def spent_beside_cells_s(self) -> float:
+        """Return what of it no finished cell took: server starts and warm-up, mostly."""
+        return max(0.0, self.spent_s - self.paces.measured_seconds())
 
     def plan(self, wanted: Sequence[Cell], block: int, purpose: str) -> tuple[Cell, ...]:
         """Put cells into the record before they are measured, and tell whoever listens."""
@@ -65,6 +72,7 @@ class Sitting:
     def conclude(self, block: int, cells: Sequence[Cell], before: Mapping[str, Known]) -> None:
         """Keep what a step bought since ``before``; arms that did not finish their cells are lost."""
         self.lose(cells)
+        self._tell_of_starts()
         gained = bought(before, self.standing())
         self.decided.conclude(block, gained, self.spent_s)
         self.stage.listen(Decision(gained))
@@ -74,10 +82,23 @@ class Sitting:
         states = {cell.cell: cell.state for cell in self.stage.writer.manifest.cells}
         self.lost |= {cell.arm for cell in cells if states.get(cell.cell) != "done"}
 
-    def end(self, reason: str) -> None:
-        """Keep why the search is over."""
-        self.decided.end(reason, self.spent_s)
-        self.stage.listen(Decision(f"the search ends: {reason}, after {self.spent_s:.0f} s"))
+    def end(self, reason: str, wanting_s: float | None = None) -> None:
+        """Keep why the search is over; if for its budget, also the one that ``wanting_s`` more make."""
+        enough_s = self.spent_s + wanting_s if wanting_s and reason == BUDGET_SPENT else None
+        self.decided.end(reason, self.spent_s, enough_s)
+        took = f"after {self.spent_s:.0f} s, {self.spent_beside_cells_s:.0f} of them in starts and warm-up"
+        wanted = "" if enough_s is None else f"; it would have gone on with `budget: {budget_words(enough_s)}` or more"
+        self.stage.listen(Decision(f"the search ends: {reason}, {took}{wanted}"))
+
+    def _tell_of_starts(self) -> None:
+        """Say once, after the first step, what is left for cells: starts are part of the budget."""
+        if not self._told_of_starts:
+            self._told_of_starts = True
+            took, left = self.spent_beside_cells_s, max(0.0, self.left_s)
+            budget = self.stage.study.budget
+            self.stage.listen(
+                Decision(f"starts and warm-up took {took:.0f} s of the budget of {budget:.0f} s; {left:.0f} s are left")
+            )
 
     def standing(self) -> Mapping[str, Known]:
         """Return what is known of each question."""

@@ -49,7 +49,8 @@ def _change(name: str, before: Known, now: Known) -> str:
     if isinstance(before, str):
         return f"placed {name} within {_words(now)}"
     narrower = len(now) == len(before) and _widest(now) < _widest(before)
-    return f"{'narrowed' if narrower else 'moved'} {name} from {_words(before)} to {_words(now)}"
+    ends = f"from {_words(before)} to {_words(now)}"
+    return f"narrowed {name} {ends}" if narrower else f"moved {name} {ends}"
 
 
 def _widest(ranges: tuple[Range, ...]) -> float:

@@ -38,12 +38,23 @@ def room_of(deployment: Deployment, constants: Constants) -> Room:
     activation = constants["capacity.activation"] * _activation_gib(deployment)
     beside = constants["capacity.beside_torch_gib" if deployment.gpus == 1 else "capacity.beside_torch_parallel_gib"]
     graphs = 0.0 if deployment.eager or not version.graphs_in_budget else constants["capacity.graphs_gib"]
-    left = budget - weights - activation - beside - graphs
+    left = _left(deployment, budget, weights + activation + beside + graphs)
     block = arm.block_size or 16
     blocks = _overridden(deployment) or int(max(left, 0.0) * _GIB / (deployment.kv_bytes_per_token * block))
     if blocks < 2:
         raise _too_large(deployment, weights, budget)
     return Room(budget, weights, activation, beside, graphs, left, blocks * block)
+
+
+def _left(deployment: Deployment, budget: float, taken: float) -> float:
+    """Return what the KV cache gets: what is given if the card has it beside what is ``taken``, or the budget's rest.
+
+    vLLM divides no budget where ``kv_cache_gib`` is given: it takes that much, and runs out of memory or does not.
+    """
+    given = deployment.arm.kv_cache_gib
+    if given is None:
+        return budget - taken
+    return float(given) if taken + given <= deployment.memory_gib else 0.0
 
 
 def weights_gib(deployment: Deployment) -> float:

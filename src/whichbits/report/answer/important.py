@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from whichbits.analyze.summary import Finding
 
-_DOUBTS = {
+DOUBTS = {
     "arm_is_mock",
     "unfinished",
     "requests_failed",
@@ -47,7 +47,7 @@ def in_short(text: str, longest: int) -> str:
 
 
 def _rank(finding: Finding) -> int:
-    if finding.code in _DOUBTS:
+    if finding.code in DOUBTS:
         return 0
     if finding.code in _ANSWERS:
         return 1

@@ -7,9 +7,12 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from whichbits.analyze.summary import Summary
-from whichbits.analyze.summary.verdicts import Answer
+from whichbits.analyze.summary.verdicts import Answer, Regime
 from whichbits.language.language import Say
-from whichbits.language.phrase import Phrase, joined, phrase
+from whichbits.language.phrase import Phrase, joined, listed, phrase
+from whichbits.language.recognition import recognise
+from whichbits.report.answer.lead import Unknown, checks, unknowns
+from whichbits.report.cells.measures import DRAWN, MEASURES
 from whichbits.report.grid import grid
 from whichbits.report.wording import MISSING, plain
 
@@ -36,12 +39,17 @@ class Row:
     name: str
     arm: str
     why: str
+    by: str
+    """The same without who else may be as good, which ``sure`` says."""
+    sure: str
 
 
 def rows(summary: Summary) -> tuple[Row, ...]:
     """Return the regimes; nothing without an answer."""
     regimes = () if summary.answer is None else summary.answer.regimes
-    return tuple(Row(NAMES[each.regime], each.arm or MISSING, _why(each.text)) for each in regimes)
+    return tuple(
+        Row(NAMES[each.regime], each.arm or MISSING, _why(each.text), _by(each), _sure(each)) for each in regimes
+    )
 
 
 def scope(summary: Summary) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -62,12 +70,26 @@ def terminal(summary: Summary, say: Say) -> Iterable[RenderableType]:
 def markdown(summary: Summary, say: Say, escaped: Callable[[str], str]) -> Iterable[str]:
     """Return the regimes as a table of Markdown and their scope as lists; nothing without an answer."""
     if summary.answer is not None:
-        headings = map(say, (phrase("regime"), phrase("serve"), phrase("by")))
-        lines = [f"| {' | '.join(headings)} |", "| --- | --- | --- |"]
-        lines += [f"| {say(row.name)} | **{escaped(row.arm)}** | {escaped(say(row.why))} |" for row in rows(summary)]
+        headings = map(say, (phrase("regime"), phrase("serve"), phrase("by"), phrase("how sure")))
+        lines = [f"| {' | '.join(headings)} |", "| --- | --- | --- | --- |"]
+        lines += [
+            f"| {say(row.name)} | **{escaped(row.arm)}** | {escaped(say(row.by))} | {escaped(say(row.sure))} |"
+            for row in rows(summary)
+        ]
         yield "\n".join(lines)
-    for title, lines_of_scope in scope(summary):
+        yield say(phrase("Can it be trusted?"))
+        marked = (("✓" if each.good else "**!**", each.text) for each in checks(summary, say))
+        yield "\n".join(f"- {mark} {escaped(say(text))}" for mark, text in marked)
+        yield f"{say(phrase('Not known'))}:"
+        open_ = (joined(" ", (each.text, settled(each))) for each in unknowns(summary, say))
+        yield "\n".join(f"- {escaped(say(each))}" for each in open_)
+    for title, lines_of_scope in scope(summary)[:2]:
         yield "\n".join([f"{say(title)}:", "", *(f"- {escaped(say(line))}" for line in lines_of_scope)])
+
+
+def settled(unknown: Unknown) -> str:
+    """Return what would settle an open question."""
+    return phrase("Would settle it: {settled_by}", settled_by=unknown.settled_by)
 
 
 def _parts(answer: Answer | None) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
@@ -83,9 +105,36 @@ def _parts(answer: Answer | None) -> tuple[tuple[str, str, tuple[str, ...]], ...
 
 def _held(answer: Answer) -> tuple[str, ...]:
     return tuple(
-        phrase("{name}: {words}", name=_HELD.get(name, name), words=words or phrase("not known"))
+        phrase("{name}: {words}", name=_HELD.get(name, name), words=recognise(words) if words else phrase("not known"))
         for name, words in answer.holds_for.items()
     )
+
+
+def _by(regime: Regime) -> str:
+    """Return the regime's text without the arm and those level with it; times with their unit."""
+    if not isinstance(regime.text, Phrase):
+        return regime.text
+    shown = regime.text.without("title", "level", "level_words")
+    unit = _unit(regime.metric or "")
+    if unit is None or "value" not in shown.fields:
+        return shown
+    value = phrase("{value} {unit}", value=shown.fields["value"], unit=unit)
+    return Phrase.of(shown.template, {**shown.fields, "value": value})
+
+
+def _unit(metric: str) -> str | None:
+    """Return a metric's unit; percentiles that the tables do not show are times, too."""
+    measure = (MEASURES | DRAWN).get(metric)
+    return measure.unit if measure else "ms" if metric.partition(".")[0].endswith("_ms") else None
+
+
+def _sure(regime: Regime) -> str:
+    """Return which arms may be as good."""
+    if regime.arm is None:
+        return MISSING
+    if regime.level_with:
+        return phrase("{arms} may be as good", arms=listed(regime.level_with))
+    return phrase("told apart from every other arm")
 
 
 def _why(text: str) -> str:

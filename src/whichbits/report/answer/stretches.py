@@ -55,7 +55,7 @@ def _segments(entry: Recommendation, summary: Summary) -> tuple[Segment, ...]:
         Segment(
             arm=arm,
             sign=palette.get(arm),
-            extent=_extent(low, high, entry, place),
+            extent=_extent(low, high, entry, place) if len(loads) > 1 else phrase("at the load measured"),
             share=_share(low or loads[0], high or loads[-1], loads[0], loads[-1]),
             doubt=_doubt(entry, place),
         )

@@ -4,10 +4,14 @@ from collections.abc import Iterable, Sequence
 
 from whichbits.analyze.comparison.comparison import Comparison, PairComparison
 from whichbits.analyze.comparison.gates import GateOutcome
+from whichbits.language.language import ENGLISH, Language
+from whichbits.language.phrase import phrase
+from whichbits.language.recognition import tell
 from whichbits.report.comparison.terminal import (
     GATE_VERDICTS,
     VERDICTS,
     change_text,
+    fact_name,
     gate_evidence,
     interval_text,
     load_text,
@@ -17,51 +21,71 @@ from whichbits.report.comparison.terminal import (
     refusals,
     remarks,
     shown,
+    title_of,
 )
 from whichbits.report.markdown import escaped
 from whichbits.report.wording import number
 
-_HEADINGS = ("metric", "load", "baseline", "candidate", "change", "95 % interval", "")
+_HEADINGS = (
+    phrase("metric"),
+    phrase("load"),
+    phrase("baseline"),
+    phrase("candidate"),
+    phrase("change"),
+    phrase("95 % interval"),
+    "",
+)
 _BOLD = ("better", "worse")
 
 
-def comparison_markdown(comparison: Comparison, gates: Sequence[GateOutcome] = ()) -> str:
+def comparison_markdown(comparison: Comparison, gates: Sequence[GateOutcome] = (), spoken: Language = ENGLISH) -> str:
     """Return the gates first, then every pair."""
-    blocks = [*_gates(gates), *(block for pair in comparison.pairs for block in _pair(pair, comparison.margin))]
+    pairs = (_pair(pair, comparison.margin, spoken) for pair in comparison.pairs)
+    blocks = [*_gates(gates, spoken), *(block for pair in pairs for block in pair)]
     return "\n\n".join(blocks) + "\n"
 
 
-def _gates(gates: Sequence[GateOutcome]) -> Iterable[str]:
+def _gates(gates: Sequence[GateOutcome], spoken: Language) -> Iterable[str]:
     if gates:
-        rows = [(escaped(gate.gate), GATE_VERDICTS[gate.verdict], escaped(gate_evidence(gate))) for gate in gates]
-        yield _table(("gate", "", ""), rows)
+        rows = [
+            (escaped(gate.gate), spoken.say(GATE_VERDICTS[gate.verdict]), escaped(spoken.say(gate_evidence(gate))))
+            for gate in gates
+        ]
+        yield _table((spoken.say(phrase("gate")), "", ""), rows)
 
 
-def _pair(pair: PairComparison, margin: float) -> Iterable[str]:
-    yield f"### {escaped(pair.candidate)} against {escaped(pair.baseline)}"
+def _pair(pair: PairComparison, margin: float, spoken: Language) -> Iterable[str]:
+    yield f"### {escaped(spoken.say(title_of(pair)))}"
     if pair.differences:
-        rows = [(escaped(name), escaped(ours), escaped(theirs)) for name, (ours, theirs) in pair.differences.items()]
-        yield _table(("differs", "baseline", "candidate"), rows)
+        rows = [
+            (escaped(spoken.say(fact_name(name))), *(escaped(tell(value, spoken)) for value in values))
+            for name, values in pair.differences.items()
+        ]
+        yield _table(spoken.say_all((phrase("differs"), phrase("baseline"), phrase("candidate"))), rows)
     if shown(pair):
-        yield _table(_HEADINGS, list(_rows(pair)))
-    method = method_text(pair, margin)
+        yield _table(spoken.say_all(_HEADINGS), list(_rows(pair, spoken)))
+    method = spoken.say(method_text(pair, margin))
     yield f"{escaped(method[:1].upper() + method[1:])}."
-    for title, found in (("Not compared", refusals(pair)), ("To bear in mind", remarks(pair))):
+    for title, found in (
+        (phrase("Not compared"), refusals(pair)),
+        (phrase("To bear in mind"), remarks(pair)),
+    ):
         if found:
-            yield f"**{title}**"
-            yield "\n".join(f"* {escaped(f'{reason}: {names_of(rows)}')}" for reason, rows in found.items())
+            yield f"**{spoken.say(title)}**"
+            told = (f"{tell(reason, spoken)}: {spoken.say(names_of(rows))}" for reason, rows in found.items())
+            yield "\n".join(f"* {escaped(each)}" for each in told)
 
 
-def _rows(pair: PairComparison) -> Iterable[tuple[str, ...]]:
+def _rows(pair: PairComparison, spoken: Language) -> Iterable[tuple[str, ...]]:
     for row in shown(pair):
-        verdict = VERDICTS[row.verdict]
+        verdict = spoken.say(VERDICTS[row.verdict])
         yield (
-            metric_name(row),
+            spoken.say(metric_name(row)),
             load_text(row),
             number(row.baseline),
             number(row.candidate),
             change_text(row),
-            interval_text(row),
+            spoken.say(interval_text(row)),
             f"**{verdict}**" if row.verdict in _BOLD else verdict,
         )
 

@@ -8,25 +8,34 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from whichbits.analyze import amounts
 from whichbits.analyze.comparison.comparison import Comparison, PairComparison, Row
 from whichbits.analyze.comparison.gates import GateOutcome
 from whichbits.analyze.curves.load_curves import METRICS
+from whichbits.language.language import ENGLISH, Language
+from whichbits.language.phrase import Phrase, joined, phrase
+from whichbits.language.recognition import tell
 from whichbits.report.fitted import Fitted
 from whichbits.report.wording import MISSING, number, plain
 from whichbits.study.model import load_name
 
 VERDICTS = {
-    "better": "better",
-    "worse": "WORSE",
-    "negligible": "negligible",
-    "equal": "equal",
-    "unclear": "unclear",
-    "thin": "thin",
-    "no_interval": "no interval",
-    "not_comparable": "not comparable",
+    "better": phrase("better"),
+    "worse": phrase("WORSE"),
+    "negligible": phrase("negligible"),
+    "equal": phrase("equal"),
+    "unclear": phrase("unclear"),
+    "thin": phrase("thin"),
+    "no_interval": phrase("no interval"),
+    "not_comparable": phrase("not comparable"),
 }
 _STYLES = {"better": "green", "worse": "red", "no_interval": "yellow", "unclear": "dim", "thin": "dim"}
-GATE_VERDICTS = {"passed": "passed", "failed": "FAILED", "uncertain": "uncertain", "undecidable": "cannot be decided"}
+GATE_VERDICTS = {
+    "passed": phrase("passed"),
+    "failed": phrase("FAILED"),
+    "uncertain": phrase("uncertain"),
+    "undecidable": phrase("cannot be decided"),
+}
 _GATE_STYLES = {"passed": "green", "failed": "red"}
 
 
@@ -34,16 +43,40 @@ _BESIDES = {"tpot_ms.mean": "tpot_ms.p50", "tpot_ms.p90": "tpot_ms.p50", "ttft_m
 """Left to ``--json`` where the other one is there."""
 
 
-def print_comparison(comparison: Comparison, gates: Sequence[GateOutcome], console: Console) -> None:
+def print_comparison(
+    comparison: Comparison, gates: Sequence[GateOutcome], console: Console, spoken: Language = ENGLISH
+) -> None:
     """Print every pair, and what became of the gates."""
-    console.print(Group(*_sections(comparison, gates)))
+    console.print(Group(*_sections(comparison, gates, spoken)))
 
 
-def comparison_text(comparison: Comparison, gates: Sequence[GateOutcome] = ()) -> str:
+def comparison_text(comparison: Comparison, gates: Sequence[GateOutcome] = (), spoken: Language = ENGLISH) -> str:
     """Return what a terminal of 80 columns shows, without colour."""
     page = io.StringIO()
-    print_comparison(comparison, gates, Console(file=page, width=80, no_color=True, force_terminal=False))
+    print_comparison(comparison, gates, Console(file=page, width=80, no_color=True, force_terminal=False), spoken)
     return page.getvalue()
+
+
+_FACT_NAMES = {
+    "model": phrase("model"),
+    "weight format": phrase("weight format"),
+    "kernel": phrase("kernel"),
+    "engine": phrase("engine"),
+    "hardware": phrase("hardware"),
+    "engine version": phrase("engine version"),
+    "source": phrase("source"),
+    "tool": phrase("tool"),
+}
+
+
+def fact_name(name: str) -> str:
+    """Return what a fact in which two sides differ is called."""
+    return _FACT_NAMES.get(name, name)
+
+
+def title_of(pair: PairComparison) -> str:
+    """Return what is compared."""
+    return phrase("{candidate} against {baseline}", candidate=pair.candidate, baseline=pair.baseline)
 
 
 def change_text(row: Row) -> str:
@@ -53,7 +86,9 @@ def change_text(row: Row) -> str:
 
 def interval_text(row: Row) -> str:
     """Return the interval of the change: ``-5.1 to +2.0 %``."""
-    return MISSING if row.low is None or row.high is None else f"{_percent(row.low)} to {_percent(row.high)} %"
+    if row.low is None or row.high is None:
+        return MISSING
+    return phrase("{low} to {high} %", low=_percent(row.low), high=_percent(row.high))
 
 
 def percent(ratio: float) -> str:
@@ -64,7 +99,7 @@ def percent(ratio: float) -> str:
 def metric_name(row: Row) -> str:
     """Return what a row's metric is called."""
     name = METRICS[row.metric].name
-    return name[:1].upper() + name[1:]
+    return name.titled() if isinstance(name, Phrase) else name[:1].upper() + name[1:]
 
 
 def load_text(row: Row) -> str:
@@ -102,90 +137,103 @@ def names_of(rows: Iterable[Row]) -> str:
     loads: dict[str, list[str]] = {}
     for row in rows:
         loads.setdefault(METRICS[row.metric].name, []).append(load_text(row))
-    return "; ".join(f"{name} at {', '.join(at)}" for name, at in loads.items())
+    return joined("; ", [phrase("{name} at {loads}", name=name, loads=", ".join(at)) for name, at in loads.items()])
 
 
 def method_text(pair: PairComparison, margin: float) -> str:
     """Say how the intervals came about, and what they are held against."""
     compared = [row for row in pair.rows if row.ratio is not None]
     if not compared:
-        return "nothing can be compared"
-    how = "paired by request" if all(row.paired for row in compared) else "not paired: prompts differ"
+        return phrase("nothing can be compared")
+    paired = all(row.paired for row in compared)
+    how = phrase("paired by request") if paired else phrase("not paired: prompts differ")
     if not any(row.low is not None for row in compared):
-        how = "no requests are kept: no intervals"
+        how = phrase("no requests are kept: no intervals")
     repeats = max((row.repeats for row in compared), default=0)
-    times = "1 repeat" if repeats == 1 else f"{repeats} repeats"
-    return f"{how}; {times}; equal within {margin * 100:g} %; intervals hold 95 %"
+    return phrase(
+        "{how}; {times}; equal within {margin:g} %; intervals hold 95 %",
+        how=how,
+        times=amounts.repeats(repeats),
+        margin=margin * 100,
+    )
 
 
-def _sections(comparison: Comparison, gates: Sequence[GateOutcome]) -> Iterable[RenderableType]:
+def _sections(comparison: Comparison, gates: Sequence[GateOutcome], spoken: Language) -> Iterable[RenderableType]:
     for place, pair in enumerate(comparison.pairs):
         if place:
             yield Text("")
-        yield Text.assemble((plain(pair.candidate), "bold"), " against ", (plain(pair.baseline), "bold"))
+        yield Text(plain(spoken.say(title_of(pair))), style="bold")
         if pair.differences:
-            yield _indented(_differences(pair))
+            yield _indented(_differences(pair, spoken))
         yield Text("")
         if shown(pair):
-            yield _indented(Fitted(_rows(pair)))
-        yield Padding(Text(method_text(pair, comparison.margin), style="dim"), (0, 0, 0, 1))
-        yield from _reasons("Not compared", refusals(pair))
-        yield from _reasons("To bear in mind", remarks(pair))
+            yield _indented(Fitted(_rows(pair, spoken)))
+        yield Padding(Text(spoken.say(method_text(pair, comparison.margin)), style="dim"), (0, 0, 0, 1))
+        yield from _reasons(phrase("Not compared"), refusals(pair), spoken)
+        yield from _reasons(phrase("To bear in mind"), remarks(pair), spoken)
     if gates:
-        yield Text("\nGates", style="bold")
-        yield _indented(_gates(gates))
+        yield Text(f"\n{spoken.say(phrase('Gates'))}", style="bold")
+        yield _indented(_gates(gates, spoken))
 
 
 def _indented(body: RenderableType) -> RenderableType:
     return Padding(body, (0, 0, 0, 1))
 
 
-def _differences(pair: PairComparison) -> Table:
+def _differences(pair: PairComparison, spoken: Language) -> Table:
     table = Table.grid(padding=(0, 2))
     for name, (baseline, candidate) in pair.differences.items():
-        table.add_row(Text(plain(name), style="dim"), Text(plain(f"{baseline} -> {candidate}"), overflow="fold"))
+        table.add_row(
+            Text(plain(spoken.say(fact_name(name))), style="dim"),
+            Text(plain(f"{tell(baseline, spoken)} -> {tell(candidate, spoken)}"), overflow="fold"),
+        )
     return table
 
 
-def _rows(pair: PairComparison) -> Table:
+def _rows(pair: PairComparison, spoken: Language) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="dim")
-    table.add_column("metric", overflow="fold")
-    table.add_column("load", no_wrap=True)
-    for heading in ("baseline", "candidate", "change", "95 % interval"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column(spoken.say(phrase("metric")), overflow="fold")
+    table.add_column(spoken.say(phrase("load")), no_wrap=True)
+    for heading in (phrase("baseline"), phrase("candidate"), phrase("change"), phrase("95 % interval")):
+        table.add_column(spoken.say(heading), justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     before = None
     for row in shown(pair):
-        name = metric_name(row)
-        verdict = Text(VERDICTS[row.verdict], style=_STYLES.get(row.verdict, ""))
-        values = (number(row.baseline), number(row.candidate), change_text(row), interval_text(row))
+        name = spoken.say(metric_name(row))
+        verdict = Text(spoken.say(VERDICTS[row.verdict]), style=_STYLES.get(row.verdict, ""))
+        values = (number(row.baseline), number(row.candidate), change_text(row), spoken.say(interval_text(row)))
         table.add_row(Text(name if name != before else ""), load_text(row), *values, verdict)
         before = name
     return table
 
 
-def _reasons(title: str, found: dict[str, list[Row]]) -> Iterable[RenderableType]:
+def _reasons(title: str, found: dict[str, list[Row]], spoken: Language) -> Iterable[RenderableType]:
     if found:
-        yield Text(f"\n{title}", style="bold")
+        yield Text(f"\n{spoken.say(title)}", style="bold")
         for reason, rows in found.items():
-            yield Padding(Text(plain(f"{reason}: {names_of(rows)}")), (0, 0, 0, 1))
+            yield Padding(Text(plain(f"{tell(reason, spoken)}: {spoken.say(names_of(rows))}")), (0, 0, 0, 1))
 
 
-def _gates(gates: Sequence[GateOutcome]) -> Table:
+def _gates(gates: Sequence[GateOutcome], spoken: Language) -> Table:
     table = Table.grid(padding=(0, 2))
     for gate in gates:
-        verdict = Text(GATE_VERDICTS[gate.verdict], style=_GATE_STYLES.get(gate.verdict, "yellow"))
-        table.add_row(Text(plain(gate.gate)), verdict, Text(plain(gate_evidence(gate))))
+        verdict = Text(spoken.say(GATE_VERDICTS[gate.verdict]), style=_GATE_STYLES.get(gate.verdict, "yellow"))
+        table.add_row(Text(plain(gate.gate)), verdict, Text(plain(spoken.say(gate_evidence(gate)))))
     return table
 
 
 def gate_evidence(gate: GateOutcome) -> str:
     """Return the rows that decided a gate."""
-    return "; ".join(f"{candidate} at {load_text(row)}: {_measured(row)}" for _, candidate, row in gate.rows)
+    told = [
+        phrase("{candidate} at {load}: {change}", candidate=candidate, load=load_text(row), change=_measured(row))
+        for _, candidate, row in gate.rows
+    ]
+    return joined("; ", told)
 
 
 def _measured(row: Row) -> str:
-    return f"{change_text(row)} ({interval_text(row)})" if row.low is not None else f"{change_text(row)} (no interval)"
+    interval = phrase("no interval") if row.low is None else interval_text(row)
+    return phrase("{change} ({interval})", change=change_text(row), interval=interval)
 
 
 def _percent(ratio: float) -> str:

@@ -6,6 +6,8 @@ Source of the calls: https://mlflow.org/docs/latest/ml/tracking/tracking-api
 from collections.abc import Iterator
 from typing import Any
 
+from whichbits.analyze import amounts
+from whichbits.language.phrase import phrase
 from whichbits.report.destinations.arm_series import ArmSeries, arm_series
 from whichbits.report.destinations.destination import Outgoing, library, refused
 
@@ -26,7 +28,12 @@ def mlflow_runs(outgoing: Outgoing) -> Iterator[str]:
                     mlflow.log_artifact(str(path))
             for series in arm_series(summary):
                 _log(mlflow, series)
-                yield f"mlflow: {series.arm}, {len(series.points)} cells, in run {parent.info.run_id}"
+                yield phrase(
+                    "mlflow: {arm}, {cells}, in run {run}",
+                    arm=series.arm,
+                    cells=amounts.cells(len(series.points)),
+                    run=parent.info.run_id,
+                )
     except mlflow.MlflowException as error:
         raise refused(f"MLflow at {mlflow.get_tracking_uri()}", error) from error
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
 
+from whichbits.language.phrase import phrase
 from whichbits.report.destinations.destination import Outgoing, library, refused
 
 DEFAULT_ENDPOINT = "http://localhost:4318"
@@ -23,8 +24,10 @@ def otlp(outgoing: Outgoing) -> Iterator[str]:
     endpoint = outgoing.endpoint or os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT") or DEFAULT_ENDPOINT
     endpoint = endpoint.rstrip("/")
     with _quietly():
-        yield f"otlp: {_send_spans(outgoing, endpoint)} spans to {endpoint}/v1/traces"
-        yield f"otlp: {_send_metrics(outgoing, endpoint)} metrics to {endpoint}/v1/metrics"
+        spans = _send_spans(outgoing, endpoint)
+        yield phrase("otlp: {count} spans to {address}", count=spans, address=f"{endpoint}/v1/traces")
+        metrics = _send_metrics(outgoing, endpoint)
+        yield phrase("otlp: {count} metrics to {address}", count=metrics, address=f"{endpoint}/v1/metrics")
 
 
 def _send_spans(outgoing: Outgoing, endpoint: str) -> int:

@@ -5,6 +5,8 @@
 
 from collections.abc import Iterator
 
+from whichbits.analyze import amounts
+from whichbits.language.phrase import phrase
 from whichbits.report.destinations.arm_series import arm_series
 from whichbits.report.destinations.destination import Outgoing, library, refused
 
@@ -29,6 +31,6 @@ def wandb_runs(outgoing: Outgoing) -> Iterator[str]:
                 run.define_metric("*", step_metric="load")
                 for point in series.points:
                     run.log(point.numbers)
-            yield f"wandb: {series.arm}, {len(series.points)} cells"
+            yield phrase("wandb: {arm}, {cells}", arm=series.arm, cells=amounts.cells(len(series.points)))
     except wandb.Error as error:
         raise refused("Weights & Biases", error) from error

@@ -3,21 +3,26 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from whichbits.language.phrase import joined, phrase
 from whichbits.report.wording import number
 
 Facts = Mapping[str, Any]
 
-_ACTIVATIONS = "activations"
+_ACTIVATIONS = phrase("activations")
 _TAKERS = (
-    ("weights", ("weights_memory_gib", "model_memory_gib", "model_memory_gib_per_gpu", "model_memory_gib_max")),
-    ("weights and buffers", ("consumed_memory_gib",)),
+    (phrase("weights"), ("weights_memory_gib", "model_memory_gib", "model_memory_gib_per_gpu", "model_memory_gib_max")),
+    (phrase("weights and buffers"), ("consumed_memory_gib",)),
     (_ACTIVATIONS, ("activation_peak_gib", "activation_peak_gib_max")),
-    ("other than torch", ("non_torch_memory_gib", "non_torch_memory_gib_max")),
-    ("CUDA graphs", ("cuda_graph_gib", "cuda_graph_gib_max", "cuda_graph_estimated_gib")),
+    (phrase("other than torch"), ("non_torch_memory_gib", "non_torch_memory_gib_max")),
+    (phrase("CUDA graphs"), ("cuda_graph_gib", "cuda_graph_gib_max", "cuda_graph_estimated_gib")),
 )
 _KV = ("kv_cache_memory_gib", "kv_cache_memory_gib_per_gpu", "kv_cache_memory_gib_min")
-_WHOLE = (("requested_memory_gib", "granted"), ("total_memory_gib", "in all"), ("total_gpu_memory_gib", "in all"))
-_CAPS = {"max_num_seqs": "--max-num-seqs", "slots": "the number of slots"}
+_WHOLE = (
+    ("requested_memory_gib", phrase("granted")),
+    ("total_memory_gib", phrase("in all")),
+    ("total_gpu_memory_gib", phrase("in all")),
+)
+_CAPS = {"max_num_seqs": "--max-num-seqs", "slots": phrase("the number of slots")}
 
 
 def answers(facts: Facts) -> tuple[str, ...]:
@@ -30,8 +35,20 @@ def _memory(facts: Facts) -> str | None:
     takers = list(_takers(facts))
     if kv_gib is None or not takers:
         return None
-    whole = next((f" of {number(facts[name])} GiB {said}" for name, said in _WHOLE if facts.get(name)), "")
-    return f"Memory of a GPU: {', '.join(takers)}; {number(kv_gib)} GiB{whole} is left for the KV cache."
+    whole = next(
+        (
+            phrase(" of {gib} GiB {said}", gib=number(facts[name]), said=said)
+            for name, said in _WHOLE
+            if facts.get(name)
+        ),
+        "",
+    )
+    return phrase(
+        "Memory of a GPU: {takers}; {gib} GiB{whole} is left for the KV cache.",
+        takers=joined(", ", takers),
+        gib=number(kv_gib),
+        whole=whole,
+    )
 
 
 def _takers(facts: Facts) -> Iterator[str]:
@@ -39,7 +56,10 @@ def _takers(facts: Facts) -> Iterator[str]:
         gib = _first(facts, names)
         if gib is not None:
             batch = facts.get("max_num_batched_tokens") if what == _ACTIVATIONS else None
-            yield f"{what} {number(gib)}" + (f" (for batches of {batch:,} tokens)" if batch else "")
+            yield joined(
+                "",
+                (what, f" {number(gib)}", phrase(" (for batches of {batch:,} tokens)", batch=batch) if batch else ""),
+            )
 
 
 def _concurrency(facts: Facts) -> str | None:
@@ -47,10 +67,14 @@ def _concurrency(facts: Facts) -> str | None:
     length = facts.get("max_concurrency_tokens")
     if times is None or length is None:
         return None
-    each = "" if "max_concurrency" in facts else " in each engine"
-    more = "" if "requests_that_fit" in facts else " Give --mean-tokens for yours."
-    return (
-        f"Maximum concurrency {times:g}x{each} is for requests of {length:,} tokens; shorter ones fit more often.{more}"
+    each = "" if "max_concurrency" in facts else phrase(" in each engine")
+    more = "" if "requests_that_fit" in facts else phrase(" Give --mean-tokens for yours.")
+    return phrase(
+        "Maximum concurrency {times:g}x{each} is for requests of {length:,} tokens; shorter ones fit more often.{more}",
+        times=times,
+        each=each,
+        length=length,
+        more=more,
     )
 
 
@@ -58,15 +82,21 @@ def _fit(facts: Facts) -> str | None:
     fits = facts.get("requests_that_fit")
     if fits is None:
         return None
-    said = f"Of your requests ({number(facts['mean_tokens'])} tokens each) the KV cache holds {fits:,} at once"
-    if "hybrid_model" in (facts.get("hints") or ()):
-        said += " at most (each also holds state of a fixed size)"
+    hybrid = "hybrid_model" in (facts.get("hints") or ())
+    said = phrase(
+        "Of your requests ({tokens} tokens each) the KV cache holds {fits:,} at once{most}",
+        tokens=number(facts["mean_tokens"]),
+        fits=fits,
+        most=phrase(" at most (each also holds state of a fixed size)") if hybrid else "",
+    )
     by, at_once = facts.get("limited_by"), facts.get("requests_at_once")
     if by is None or at_once is None:
-        return f"{said}; the scheduler's cap is not known."
+        return phrase("{said}; the scheduler's cap is not known.", said=said)
     if by == "kv_cache":
-        return f"{said}; that is the limit."
-    return f"{said}, but {_CAPS[by]} lets only {at_once:,} run: that is the limit."
+        return phrase("{said}; that is the limit.", said=said)
+    return phrase(
+        "{said}, but {cap} lets only {at_once:,} run: that is the limit.", said=said, cap=_CAPS[by], at_once=at_once
+    )
 
 
 def _first(facts: Facts, names: tuple[str, ...]) -> float | None:

@@ -9,6 +9,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from whichbits.language.language import ENGLISH, Language
+from whichbits.language.phrase import phrase
+from whichbits.language.recognition import tell
 from whichbits.record.inspected_lines import line_numbers
 from whichbits.record.inspection import Inspection, Problem
 from whichbits.report.inspection.answers import answers
@@ -32,32 +35,36 @@ _LOGGER_HEAD = re.compile(r"^.{0,200}?\[?[\w./-]+\.py:\d+\] |^\[[\d :,.-]+[A-Z\d
 _LONGEST_SHOWN = 300
 
 
-def print_inspection(name: str, text: str, inspection: Inspection, console: Console) -> None:
+def print_inspection(
+    name: str, text: str, inspection: Inspection, console: Console, spoken: Language = ENGLISH
+) -> None:
     """Print one file's inspection; the number beside a fact is its line in ``text``, without one it was derived."""
     numbers = line_numbers(text, inspection.lines)
     engine = " ".join(part for part in (inspection.engine, inspection.engine_version) if part)
     title = f"  {inspection.kind.replace('_', ' ')}"
     console.print(Text.assemble((_safe(name), "bold"), title, f"  {_safe(engine)}" if engine else ""))
     for problems, style, kind in (
-        (inspection.errors, "red", "error"),
-        (inspection.warnings, "yellow", "warning"),
-        ([Problem(code) for code in inspection.facts.get(_HINTS) or ()], "cyan", "hint"),
+        (inspection.errors, "red", phrase("error")),
+        (inspection.warnings, "yellow", phrase("warning")),
+        ([Problem(code) for code in inspection.facts.get(_HINTS) or ()], "cyan", phrase("hint")),
     ):
         if problems:
-            console.print(_problems(kind, style, problems))
+            console.print(_problems(spoken.say(kind), style, problems, spoken))
     for sentence in answers(inspection.facts):
-        console.print(Padding(Text(sentence), (0, 0, 0, 2)))
+        console.print(Padding(Text(spoken.say(sentence)), (0, 0, 0, 2)))
     for topic, facts in _topics(inspection):
-        _print_group(topic, facts, numbers, console)
+        _print_group(spoken.say(topic), facts, numbers, console, spoken)
     for heading, part in _parts(inspection.facts):
-        _print_group(heading, list(part.items()), {}, console)
+        _print_group(heading, list(part.items()), {}, console, spoken)
     console.print()
 
 
-def _print_group(heading: str, facts: list[tuple[str, Any]], numbers: dict[str, int], console: Console) -> None:
+def _print_group(
+    heading: str, facts: list[tuple[str, Any]], numbers: dict[str, int], console: Console, spoken: Language
+) -> None:
     if heading:
         console.print(Text(_safe(heading), style="italic"))
-    console.print(_facts(facts, numbers))
+    console.print(_facts(facts, numbers, spoken))
 
 
 def _topics(inspection: Inspection) -> Iterator[tuple[str, list[tuple[str, Any]]]]:
@@ -92,22 +99,26 @@ def _parts(facts: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             yield name, value
 
 
-def _facts(facts: Iterable[tuple[str, Any]], numbers: dict[str, int]) -> Table:
+def _facts(facts: Iterable[tuple[str, Any]], numbers: dict[str, int], spoken: Language) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold", max_width=_VALUE_WIDTH)
     table.add_column(no_wrap=True, justify="right", style="dim")
     for name, value in facts:
         line = numbers.get(name)
-        table.add_row(f"  {_safe(name)}", Text(_safe(_words(value))), "" if line is None else f"line {line}")
+        table.add_row(
+            f"  {_safe(name)}",
+            Text(_safe(_words(value))),
+            "" if line is None else spoken.say(phrase("line {line}", line=line)),
+        )
     return table
 
 
-def _problems(kind: str, style: str, problems: Iterable[Problem]) -> Group:
+def _problems(kind: str, style: str, problems: Iterable[Problem], spoken: Language) -> Group:
     rows: list[RenderableType] = []
     for code, lines in _by_code(problems).items():
         rows.append(Padding(Text.assemble((kind, style), " ", (_safe(code), f"bold {style}")), (0, 0, 0, 2)))
-        rows += [Padding(Text(MEANINGS[code]), (0, 0, 0, 4))] if code in MEANINGS else []
+        rows += [Padding(Text(tell(MEANINGS[code], spoken)), (0, 0, 0, 4))] if code in MEANINGS else []
         rows += [Padding(Text(_shortened(line), style="dim", overflow="fold"), (0, 0, 0, 4)) for line in lines]
     return Group(*rows)
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from whichbits.analyze.amounts import cells_of
 from whichbits.analyze.summary import Summary
 from whichbits.language.phrase import joined, phrase
 from whichbits.report.cells.measures import DRAWN, MEASURES, Measure
@@ -66,7 +67,7 @@ def thin_text(summary: Summary, measure: Measure) -> str:
     """Return in how many cells too few samples lie beyond the percentile; empty if in none."""
     thin = sum(measure.is_thin(cell) for cell in summary.cells)
     return (
-        phrase("~ Fewer than 10 samples lie beyond it in {thin} of {count} cells.", thin=thin, count=len(summary.cells))
+        phrase("~ Fewer than 10 samples lie beyond it in {cells}.", cells=cells_of(thin, len(summary.cells)))
         if thin
         else ""
     )

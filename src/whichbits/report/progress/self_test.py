@@ -8,30 +8,44 @@ from rich.text import Text
 from whichbits.conduct.self_test.ladder import Climb
 from whichbits.conduct.self_test.result import sentences, verdicts_right
 from whichbits.conduct.self_test.rung import Judgement, Rung
+from whichbits.language.language import Language
+from whichbits.language.phrase import phrase
+from whichbits.language.recognition import tell
+from whichbits.report.lines import set_right
 from whichbits.report.wording import MISSING, VERDICTS, number
 
 _WIDTHS = (7, 7, 9, 9, 9, 9, 9, 8, 9)
 _HEADINGS = (
-    ("cadence", "streams", "tokens/s", "ITL error", "", "TTFT err", "CPU", "mock", "client"),
-    ("", "", "", "p50 ms", "p99 ms", "p99 ms", "us/token", "late ms", ""),
+    (
+        phrase("cadence"),
+        phrase("streams"),
+        "tokens/s",
+        phrase("ITL error"),
+        "",
+        phrase("TTFT err"),
+        "CPU",
+        "mock",
+        phrase("client"),
+    ),
+    ("", "", "", "p50 ms", "p99 ms", "p99 ms", "us/token", phrase("late ms"), ""),
 )
 _JUDGED: dict[Judgement, str] = {
-    "exact": "exact",
-    "coarse": "coarse",
-    "late": "too late",
+    "exact": phrase("exact"),
+    "coarse": phrase("coarse"),
+    "late": phrase("too late"),
     "limited": "",
-    "mock_late": "the mock was late: not counted",
-    "failed": "requests failed",
+    "mock_late": phrase("the mock was late: not counted"),
+    "failed": phrase("requests failed"),
 }
 
 
-def print_heading(console: Console) -> None:
+def print_heading(console: Console, spoken: Language) -> None:
     """Print the columns' names."""
     for names in _HEADINGS:
-        console.print(Text(_line(names), style="dim"), soft_wrap=True)
+        console.print(Text(_line(spoken.say_all(names)), style="dim"), soft_wrap=True)
 
 
-def print_rung(rung: Rung, console: Console) -> None:
+def print_rung(rung: Rung, console: Console, spoken: Language) -> None:
     """Print one rung."""
     errors = rung.errors
     numbers = (
@@ -46,22 +60,26 @@ def print_rung(rung: Rung, console: Console) -> None:
         *numbers,
         number(rung.cpu_us_per_token),
         f"{rung.mock_lag_p99_ms:.2f}",
-        VERDICTS[rung.verdict],
+        spoken.say(VERDICTS[rung.verdict]),
     )
-    said = [_JUDGED[rung.judgement], *([] if rung.verdict_right else ["the client called itself ok, and was not"])]
-    line = f"{_line(cells)}  {'; '.join(filter(None, said))}".rstrip()
+    said = [
+        _JUDGED[rung.judgement],
+        *([] if rung.verdict_right else [phrase("the client called itself ok, and was not")]),
+    ]
+    line = f"{_line(cells)}  {'; '.join(filter(None, spoken.say_all(said)))}".rstrip()
     console.print(Text(line, style="" if rung.holds else "yellow"), soft_wrap=True)
 
 
-def print_result(climbs: Sequence[Climb], console: Console) -> None:
+def print_result(climbs: Sequence[Climb], console: Console, spoken: Language) -> None:
     """Print the limits and whether the client's verdicts were right."""
     console.print()
     for sentence in sentences(climbs):
-        console.print(Text(sentence, style="bold"), soft_wrap=True)
-    right = "Its own verdicts were right: it called itself ok only where it was."
-    wrong = "Its own verdict was wrong above: do not rely on it on this machine."
-    console.print(Text(right if verdicts_right(climbs) else wrong, style="" if verdicts_right(climbs) else "red"))
+        console.print(Text(tell(sentence, spoken), style="bold"), soft_wrap=True)
+    right = phrase("Its own verdicts were right: it called itself ok only where it was.")
+    wrong = phrase("Its own verdict was wrong above: do not rely on it on this machine.")
+    told, style = (right, "") if verdicts_right(climbs) else (wrong, "red")
+    console.print(Text(spoken.say(told), style=style))
 
 
 def _line(cells: Sequence[str]) -> str:
-    return " ".join(f"{cell:>{width}}" for cell, width in zip(cells, _WIDTHS, strict=True))
+    return " ".join(set_right(cell, width) for cell, width in zip(cells, _WIDTHS, strict=True))

@@ -16,7 +16,7 @@ from whichbits.conduct.events import (
     StudyStarted,
     WarmingUp,
 )
-from whichbits.record.shards import read_cell
+from whichbits.record.row_groups import RowGroups
 from whichbits.record.timelines import Timelines
 from whichbits.record.writer import RunWriter
 from whichbits.report.progress.pace import Pace
@@ -92,7 +92,7 @@ class LiveStudy:
         self._now = replace(self._now, cell=None, cells=())
         if self._writer is None or event.cell.state not in ("done", "interrupted"):
             return
-        found = Latencies.of(Timelines.of(read_cell(self._writer.folder, event.cell.cell)))
+        found = Latencies.of(Timelines.of(RowGroups(self._writer.folder).of_cell(event.cell.cell)))
         key = (event.cell.arm, load_text(event.cell))
         before = self._now.latencies.get(key)
         together = found if before is None else before + found

@@ -16,6 +16,7 @@ _STAGES = {
     "init": phrase("init"),
     "rest": phrase("rest"),
     "ready": phrase("ready"),
+    "beside": phrase("started beside"),
 }
 
 
@@ -30,7 +31,8 @@ def cold_starts(summary: Summary, _: Manifest) -> Sheet | None:
         title=phrase("Cold start"),
         meaning=phrase(
             "Seconds of the slowest replica. Loading holds download and weights; init comes after it and holds "
-            "compilation and CUDA graphs; the rest is process, imports and tokenizer."
+            "compilation and CUDA graphs; the rest is process, imports and tokenizer. Beside others that start "
+            "meanwhile, counted in the last column if there were any, a start takes longer."
         ),
         headings=(phrase("arm"), *(_STAGES[stage] for stage in shown)),
         rows=tuple((name, *(_seconds(start, stage) for stage in shown)) for name, start in starts.items()),

@@ -62,6 +62,11 @@ class EmbeddedEngine:
     cache_reset_path = "/reset_prefix_cache"
     sleep_option = None
 
+    def measures_free_memory(self, arm: Arm) -> bool:
+        """Return that starts are to follow each other: each compiles the model on all cores."""
+        del arm
+        return True
+
     def check(self, arm: Arm) -> list[str]:
         """Check format, options and the model's name; weights are made as claimed, so no file contradicts.
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from whichbits.serve.metrics.cache_config import CacheConfig
@@ -83,11 +84,11 @@ _BIRTHS = ("generation_tokens_created", "prompt_tokens_created")
 
 
 def _lines_of(quantities: Iterable[Quantity], ends: str) -> re.Pattern[str]:
-    """Match whole lines of these quantities, of any engine and age, their names followed by one of ``ends``."""
+    """Match how lines of these quantities begin, of any engine and age, their names followed by one of ``ends``."""
     stems = {name.stem for names in NAMES.values() for quantity in quantities for name in names.get(quantity, ())}
     spellings = f"(?:{'|'.join(map(re.escape, sorted(stems)))})(?:{ends})?|cache_config_info|{'|'.join(_BIRTHS)}"
     prefixes = "|".join(map(re.escape, ENGINES))
-    return re.compile(rf"^[ \t]*(?:\#\ ?HELP\ )?(?:{prefixes})(?:{spellings})[ \t{{].*$", re.MULTILINE)
+    return re.compile(rf"[ \t]*(?:\#\ ?HELP\ )?(?:{prefixes})(?:{spellings})[ \t{{]")
 
 
 _COUNTED: tuple[Quantity, ...] = (*COUNTS, *_STATES, "kv_cache_usage")
@@ -97,12 +98,27 @@ _READ_LINE = _lines_of((*_COUNTED, *get_args(Timed)), "_total|_bucket|_sum|_coun
 
 def lines_read(text: str) -> str:
     """Return the lines of a scrape that counters and histograms of seconds are read of, in their order."""
-    return "\n".join(_READ_LINE.findall(text))
+    return "\n".join(line for line in text.split("\n") if _is_read(_beginning(line)))
 
 
 def lines_of_counters(text: str) -> str:
     """Return the lines of a scrape that ``counters_of`` reads, in their order: a tenth of what vLLM shows."""
-    return "\n".join(_COUNTER_LINE.findall(text))
+    return "\n".join(line for line in text.split("\n") if _is_counter(_beginning(line)))
+
+
+def _beginning(line: str) -> str:
+    """Return what tells a line's name, which the next scrape shows again: up to the labels, or all of a comment."""
+    return line.partition("{")[0] + "{" if "{" in line else line
+
+
+@lru_cache(maxsize=8192)
+def _is_counter(beginning: str) -> bool:
+    return _COUNTER_LINE.match(beginning) is not None
+
+
+@lru_cache(maxsize=8192)
+def _is_read(beginning: str) -> bool:
+    return _READ_LINE.match(beginning) is not None
 
 
 def read_counters(text: str, prefix: Prefix | None = None) -> EngineCounters:
@@ -120,9 +136,10 @@ def read_engines(text: str, prefix: Prefix | None = None) -> dict[str, EngineCou
     return {} if exposition is None else engines_of(exposition)
 
 
-def engines_of(exposition: Exposition) -> dict[str, EngineCounters]:
-    """Pick the counters of each engine core out of one engine's series."""
-    return {label: counters_of(exposition.of_label(label)) for label in exposition.labels}
+def engines_of(exposition: Exposition, total: EngineCounters | None = None) -> dict[str, EngineCounters]:
+    """Pick the counters of each engine core out of one engine's series; ``total`` is of all, if it is known already."""
+    parts = {label: exposition.of_label(label) for label in exposition.labels}
+    return {label: total if total and part is exposition else counters_of(part) for label, part in parts.items()}
 
 
 def counters_of(exposition: Exposition) -> EngineCounters:

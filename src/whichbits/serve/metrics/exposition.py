@@ -35,7 +35,8 @@ class Exposition:
         told = re.findall(rf"^\s*# ?HELP {re.escape(prefix)}(\S+) ?(.*)$", text, re.MULTILINE)
         declared = re.findall(rf"^\s*# ?TYPE {re.escape(prefix)}(\S+) ", text, re.MULTILINE)
         stems = {sample.name for sample in last.values()}.union((name for name, _ in told), declared)
-        return cls(ENGINES[prefix], tuple(_one_rank(last.values())), dict(told), frozenset(stems))
+        series = _one_rank(last.values()) if "_rank" in text else last.values()
+        return cls(ENGINES[prefix], tuple(series), dict(told), frozenset(stems))
 
     @cached_property
     def _by_name(self) -> dict[str, list[Sample]]:

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 # Possessive quantifiers: a broken line fails at once instead of being tried in every split.
@@ -13,8 +14,12 @@ _SAMPLE = re.compile(
     (?<=[\s}]) (?P<value> [-+.\w]++)
     (?: [ \t]++ -?\d++ )?+                                    # milliseconds; nobody sends them here
     [ \t\r]*+ $""",
-    re.VERBOSE | re.MULTILINE | re.ASCII,
+    re.VERBOSE | re.ASCII,
 )
+_SERIES = re.compile(
+    r'[ \t]*+([a-zA-Z_:][\w:]*+)[ \t]*+(?:\{((?:[^"}\n]|"(?:[^"\\\n]|\\.)*+")*+)\})?+[ \t]*+', re.ASCII
+)
+_VALUE = re.compile(r"[-+.\w]++[ \t\r]*+", re.ASCII)
 _LABEL = re.compile(r'([a-zA-Z_]\w*+)\s*+=\s*+"((?:[^"\\]|\\.)*+)"', re.ASCII)
 _ESCAPE = re.compile(r"\\(.)")
 
@@ -29,14 +34,34 @@ class Sample(NamedTuple):
 
 def parse(text: str) -> list[Sample]:
     """Read every sample line, in order; comments and lines that are not in the format are passed over."""
-    samples = []
-    for line in _SAMPLE.finditer(text):
-        try:
-            value = float(line["value"])
-        except ValueError:
-            continue
-        samples.append(Sample(line["name"], _labels(line["labels"]), value))
-    return samples
+    found = (_sample(line) for line in text.split("\n") if not line.startswith("#"))
+    return [sample for sample in found if sample is not None]
+
+
+def _sample(line: str) -> Sample | None:
+    """Read a line; a run's scrapes show the same series again and again, so that only their values are read anew."""
+    head, _, told = line.rpartition(" ")
+    series = _series(head) if head and _VALUE.fullmatch(told) else None
+    if series is None:  # a timestamp, a tab, or no sample at all
+        return _unusual(line)
+    try:
+        return Sample(series[0], dict(series[1]), float(told))
+    except ValueError:
+        return None
+
+
+def _unusual(line: str) -> Sample | None:
+    found = _SAMPLE.fullmatch(line)
+    try:
+        return Sample(found["name"], _labels(found["labels"]), float(found["value"])) if found else None
+    except ValueError:
+        return None
+
+
+@lru_cache(maxsize=8192)
+def _series(head: str) -> tuple[str, dict[str, str]] | None:
+    found = _SERIES.fullmatch(head)
+    return (found[1], _labels(found[2])) if found else None
 
 
 def escaped(value: str) -> str:

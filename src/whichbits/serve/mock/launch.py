@@ -25,6 +25,11 @@ class MockEngine:
     cache_reset_path = "/reset_prefix_cache"
     sleep_option = None
 
+    def measures_free_memory(self, arm: Arm) -> bool:
+        """Return that it measures nothing."""
+        del arm
+        return False
+
     def check(self, arm: Arm) -> list[str]:
         """Check the options; there are no files. Raises BadInput."""
         _settings(arm)

@@ -48,7 +48,7 @@ def _is_a_path(model: str) -> bool:
 
 def _snapshot(arm: Arm, environment: Mapping[str, str]) -> Path | None:
     """Return the hub's local copy: https://huggingface.co/docs/huggingface_hub/guides/manage-cache."""
-    repository = _hub(environment) / f"models--{arm.model.replace('/', '--')}"
+    repository = hub_cache(environment) / f"models--{arm.model.replace('/', '--')}"
     revision = str(arm.options.get("revision", "main"))
     reference = repository / "refs" / revision
     commit = reference.read_text(encoding="utf-8").strip() if reference.is_file() else revision
@@ -56,7 +56,8 @@ def _snapshot(arm: Arm, environment: Mapping[str, str]) -> Path | None:
     return snapshot if (snapshot / "config.json").is_file() else None
 
 
-def _hub(environment: Mapping[str, str]) -> Path:
+def hub_cache(environment: Mapping[str, str]) -> Path:
+    """Return the folder of the copies that were fetched from the hub."""
     if cache := environment.get("HF_HUB_CACHE"):
         return Path(cache).expanduser()
     caches = environment.get("XDG_CACHE_HOME", "~/.cache")

@@ -10,15 +10,14 @@ from whichbits.serve.endpoint.control import ControlClient
 from whichbits.serve.engine import Launch, Place, Prepared
 from whichbits.serve.gpus import places
 from whichbits.serve.vllm.checkpoint import checkpoint_facts, checkpoint_folder
+from whichbits.serve.vllm.entry import server_program
 from whichbits.serve.vllm.environment import server_environment
 from whichbits.serve.vllm.facts import log_facts, server_facts
 from whichbits.serve.vllm.failure import cause_of_death
-from whichbits.serve.vllm.flags import check_options, server_flags
+from whichbits.serve.vllm.flags import check_options, is_sized, server_flags
 from whichbits.serve.vllm.interpreter import InstalledVllm, installed_vllm
 from whichbits.serve.vllm.proof import contradictions, wrong_stored_bits
 from whichbits.study.arm import Arm
-
-_SERVER = "vllm.entrypoints.openai.api_server"
 
 
 class VllmEngine:
@@ -28,6 +27,14 @@ class VllmEngine:
     health_path = "/health"
     cache_reset_path = "/reset_prefix_cache"
     sleep_option = "enable_sleep_mode"
+
+    def measures_free_memory(self, arm: Arm) -> bool:
+        """Return whether the KV cache's size is left to vLLM, which then compares free memory before and after a step.
+
+        With the size given it still runs that step, and looks at nothing that a neighbour changes
+        (``determine_available_memory`` of v1/worker/gpu_worker.py, 0.25.1). A processor's memory is claimed otherwise.
+        """
+        return not is_sized(arm) or _installed(arm).on_cpu
 
     def check(self, arm: Arm) -> list[str]:
         """Make the command of each replica of an arm to be started, and hold its files against the claim.
@@ -64,13 +71,13 @@ class VllmEngine:
         """Return the server's command and what it needs in its environment. Raises BadInput."""
         installed = _installed(arm)
         words = {
-            "--model": prepared.model_path,
             "--host": place.host,
             "--port": str(place.port),
             "--served-model-name": self.served_model(arm),
         }
         address = [word for pair in words.items() for word in pair]
-        argv = (installed.python, "-m", _SERVER, *address, *server_flags(arm, installed, place))
+        program = server_program(arm, prepared.model_path)
+        argv = (installed.python, *program, *address, *server_flags(arm, installed, place))
         return Launch(
             argv, server_environment(installed, place, arm.weight_format, os.environ), _device(installed, place)
         )

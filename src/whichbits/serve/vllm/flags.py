@@ -12,6 +12,9 @@ Value = str | int | float | bool
 
 # From each of these releases on a switch can be turned off by name. Before, off is the default and has no name.
 _NEGATABLE: Mapping[str, Release] = {"enable_prefix_caching": (0, 6, 6), "enforce_eager": (0, 10, 0)}
+_KV_CACHE_CAN_BE_SIZED: Release = (0, 11, 0)
+_BYTES_PER_GIB = 1 << 30
+_KV_CACHE_FLAG = "kv_cache_memory_bytes"
 _REQUESTS_NOT_LOGGED_BY_DEFAULT: Release = (0, 10, 1)
 _ACCESS_LOG_CAN_BE_SILENCED: Release = (0, 8, 5)
 _SHARE_OF_A_SHARED_DEVICE = 0.9
@@ -22,6 +25,8 @@ _OURS = {
     "model": "it is the arm's own key",
     "served_model_name": "it is the arm's own key",
     "tensor_parallel_size": "it is the arm's own key, and decides which GPUs each replica gets",
+    "headless": "without an API server there is nothing to send to",
+    "grpc": "whichbits speaks HTTP",
     "api_key": "the server listens on loopback only, and a run's record shows its command",
     "hf_token": "a run's record shows the command; export HF_TOKEN instead",
 }
@@ -31,15 +36,24 @@ def server_flags(arm: Arm, installed: InstalledVllm, place: Place) -> tuple[str,
     """Return the flags that follow model, address and name.
 
     Raises:
-        BadInput: ``vllm_option`` if an option says again what a setting or whichbits itself says.
+        BadInput: ``vllm_option`` if an option says again what a setting or whichbits itself says, or the version
+            has no such setting.
     """
     check_options(arm)
     settings = arm.settings()
+    if (kv_cache_gib := settings.pop("kv_cache_gib", None)) is not None:
+        _insist_on_a_sized_cache(installed)
+        settings[_KV_CACHE_FLAG] = round(float(kv_cache_gib) * _BYTES_PER_GIB)
     if (share := shared_memory(arm, installed, place)) is not None:
         settings["gpu_memory_utilization"] = share
     flags = [word for name, value in settings.items() for word in _setting(name, value, installed.release)]
     flags += [word for name, value in arm.options.items() for word in _option(_plain(name), value)]
     return (*flags, *_quiet(arm, installed.release), *_profiler(arm, installed.release, place))
+
+
+def is_sized(arm: Arm) -> bool:
+    """Return whether the arm says what memory its KV cache takes."""
+    return arm.kv_cache_gib is not None or _KV_CACHE_FLAG in map(_plain, arm.options)
 
 
 def shared_memory(arm: Arm, installed: InstalledVllm, place: Place) -> float | None:
@@ -105,6 +119,18 @@ def check_options(arm: Arm) -> None:
             raise _clash(option, _OURS[name])
         if name in arm.settings():
             raise _clash(option, "the arm's own key of that name says it already")
+        if name == _KV_CACHE_FLAG and arm.kv_cache_gib is not None:
+            raise _clash(option, "the arm's kv_cache_gib says it already")
+
+
+def _insist_on_a_sized_cache(installed: InstalledVllm) -> None:
+    if installed.release < _KV_CACHE_CAN_BE_SIZED:
+        raise BadInput(
+            "vllm_option",
+            f"vLLM {installed.version} cannot be told the size of its KV cache",
+            why="--kv-cache-memory-bytes came with 0.11; earlier versions measure free memory and take their share",
+            fix="leave kv_cache_gib out, or name an interpreter that has a later vLLM",
+        )
 
 
 def _clash(option: str, why: str) -> BadInput:

@@ -1,0 +1,182 @@
+"""What a reader sees first: the answer in one sentence, how far the run may be trusted, and what nobody knows."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from whichbits.analyze.amounts import cells_of
+from whichbits.analyze.curves.load_curves import METRICS
+from whichbits.analyze.summary import Summary
+from whichbits.analyze.summary.verdicts import Answer, Regime
+from whichbits.language.language import Say
+from whichbits.language.phrase import joined, listed, phrase
+from whichbits.report.answer.important import DOUBTS, in_short
+from whichbits.report.answer.validity import loads_text
+from whichbits.report.cells.pooled import pooled
+from whichbits.report.wording import LOAD_NAMES, failures, short_load
+
+_TOLD_BY_CHECKS = {"requests_failed", "client_limited", "unfinished"}
+_SHADOWS = {"machine_not_quiet", "cache_reset_unverified", "hit_rate_unexpected"}
+_LONGEST = 220
+
+
+@dataclass(frozen=True)
+class Check:
+    """Something that makes numbers worth trusting, or less so."""
+
+    good: bool
+    text: str
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """What the run leaves open, and the measurement that would settle it."""
+
+    text: str
+    settled_by: str
+
+
+@dataclass(frozen=True)
+class Lead:
+    """Which arm to serve, and where the lead changes or who else may do."""
+
+    serve: str
+    more: str
+
+
+def lead(summary: Summary) -> Lead | None:
+    """Return which arm to serve from which load on; None where the regimes name more than two."""
+    if summary.answer is None:
+        return None
+    low, *high = summary.answer.regimes
+    if low.arm is not None and all(regime.arm == low.arm for regime in high):
+        return _throughout(low.arm, summary)
+    chosen = {regime.arm for regime in high if regime.arm is not None and not _named_by_chance(regime, summary)}
+    if low.arm is None or len(chosen) != 1 or low.arm in chosen:
+        return None
+    (then,) = chosen
+    said = phrase("Serve {low} at low load and {high} at high load.", low=low.arm, high=then)
+    return Lead(said, _handovers(summary, low.arm, then))
+
+
+def checks(summary: Summary, say: Say = str) -> tuple[Check, ...]:
+    """Return the state of requests, client and repeats, then what else makes numbers doubtful, in short."""
+    told = (*_requests(summary), *_client(summary), *_repeats(summary))
+    codes = (DOUBTS | _SHADOWS) - _TOLD_BY_CHECKS
+    doubtful = {finding.code: finding for finding in reversed(summary.findings) if finding.code in codes}
+    return (*told, *(Check(good=False, text=_short(found.text, say)) for found in reversed(doubtful.values())))
+
+
+def unknowns(summary: Summary, say: Say = str) -> tuple[Unknown, ...]:
+    """Return the first of each kind of open question; nothing without an answer that it could change."""
+    if summary.answer is None:
+        return ()
+    open_ = [finding for finding in summary.findings if finding.kind != "observed" and finding.settled_by]
+    by_code = {finding.code: finding for finding in reversed(open_)}
+    asked = (Unknown(_short(found.text, say), found.settled_by or "") for found in reversed(by_code.values()))
+    return (*_quality(summary.answer, summary), *asked)
+
+
+def _throughout(arm: str, summary: Summary) -> Lead:
+    regimes = () if summary.answer is None else summary.answer.regimes
+    level = dict.fromkeys(other for regime in regimes for other in regime.level_with)
+    unit = LOAD_NAMES[summary.load_unit]
+    said = phrase(
+        "Serve {arm} at low load as at high load ({loads} {unit}).", arm=arm, loads=loads_text(summary), unit=unit
+    )
+    sure = (
+        phrase("{level} may be as good: the numbers do not tell them apart.", level=listed(level))
+        if level
+        else phrase("It is told apart from every other arm in each regime.")
+    )
+    return Lead(said, joined(" ", (*_exceptions(summary, {arm, *level}), sure)))
+
+
+def _exceptions(summary: Summary, arms: AbstractSet[str]) -> Iterator[str]:
+    """Name the metrics by which, from a load that is known, none of these arms leads."""
+    for entry in summary.recommendation:
+        for place, (arm, load, _) in enumerate(entry.ranges):
+            placed = place > 0 and place <= len(entry.uncertain) and entry.uncertain[place - 1] is not None
+            if arm not in arms and load is not None and placed:
+                turn = _turn(load, entry.uncertain[place - 1])
+                name = METRICS[entry.metric].name
+                yield phrase("By {metric}, {arm} leads from {turn} on.", metric=name, arm=arm, turn=turn)
+
+
+def _named_by_chance(regime: Regime, summary: Summary) -> bool:
+    """Say whether all other arms may be as good as the one named."""
+    return len(regime.level_with) >= len(summary.arms) - 1
+
+
+def _handovers(summary: Summary, low: str, high: str) -> str:
+    """Return where the lead passes, metrics that agree side by side."""
+    turns: dict[str, list[str]] = {}
+    for entry in summary.recommendation:
+        if [arm for arm, _, _ in entry.ranges] == [low, high] and entry.ranges[0][2] is not None:
+            turns.setdefault(_turn(entry.ranges[0][2], *entry.uncertain[:1]), []).append(METRICS[entry.metric].name)
+    if not turns:
+        return phrase("Where the lead changes is not known.")
+    told = (phrase("{turn} by {metrics}", turn=turn, metrics=listed(names)) for turn, names in turns.items())
+    return phrase(
+        "The lead changes at {turns} (loads in {unit}, 95 % intervals in parentheses).",
+        unit=LOAD_NAMES[summary.load_unit],
+        turns=joined(", ", told),
+    )
+
+
+def _turn(load: float, between: tuple[float, float] | None = None) -> str:
+    if between is None:
+        return phrase("about {load}", load=short_load(load))
+    low, high = map(short_load, between)
+    return phrase("{load} ({low} to {high})", load=short_load(load), low=low, high=high)
+
+
+def _requests(summary: Summary) -> Iterable[Check]:
+    sent, failed = sum(cell.requests for cell in summary.cells), sum(map(failures, summary.cells))
+    if failed:
+        yield Check(good=False, text=phrase("{failed:,} of {sent:,} requests failed", failed=failed, sent=sent))
+    else:
+        yield Check(good=True, text=phrase("none of {sent:,} requests failed", sent=sent))
+    done = sum(cell.state == "done" for cell in summary.cells)
+    if done < len(summary.cells):
+        yield Check(good=False, text=phrase("ran to the end: {cells}", cells=cells_of(done, len(summary.cells))))
+
+
+def _client(summary: Summary) -> Iterable[Check]:
+    verdicts = Counter(cell.client_verdict for cell in summary.cells if cell.client_verdict is not None)
+    total = verdicts.total()
+    if total == 0:
+        yield Check(good=False, text=phrase("whether the client set the pace is not known"))
+        return
+    if limited := verdicts["client_limited"]:
+        yield Check(good=False, text=phrase("the client set the pace of {cells}", cells=cells_of(limited, total)))
+    if suspect := verdicts["client_suspect"]:
+        yield Check(
+            good=False, text=phrase("the client may have set the pace of {cells}", cells=cells_of(suspect, total))
+        )
+    if not limited and not suspect:
+        yield Check(good=True, text=phrase("the client kept up in {cells}", cells=cells_of(total, total)))
+
+
+def _repeats(summary: Summary) -> Iterable[Check]:
+    counts = [len(each.cells) for each in pooled(summary)]
+    fewest, most = min(counts, default=0), max(counts, default=0)
+    if fewest > 1:
+        times = (
+            phrase("{times}", times=most) if fewest == most else phrase("{fewest} to {most}", fewest=fewest, most=most)
+        )
+        yield Check(good=True, text=phrase("each arm met each load {times} times", times=times))
+    elif most > 0:
+        yield Check(good=False, text=phrase("loads were met once: how much repeats differ was not measured"))
+
+
+def _quality(answer: Answer, summary: Summary) -> Iterable[Unknown]:
+    if answer.not_known and summary.quality is None:
+        yield Unknown(phrase("What fewer bits cost in answers."), phrase("`quality: true` in the study"))
+
+
+def _short(text: str, say: Say) -> str:
+    """Return a finding's first sentence; it is said first, since a language's sentences are its own."""
+    first, end, _ = say(text).partition(". ")
+    return in_short(first + end.strip(), _LONGEST)

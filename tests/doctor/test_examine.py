@@ -1,0 +1,69 @@
+"""The whole examination, and the part of it that a run says before it starts."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.doctor.models import qwen
+from tests.doctor.pretend import Package, interpreter
+from whichbits.cli import exit_code
+
+NEW = "0.27.1"
+
+
+def study_of(tmp_path: Path, python: Path) -> Path:
+    model = qwen(tmp_path / "model")["model"]
+    (tmp_path / "model/tokenizer.json").unlink()
+    file = tmp_path / "s.yaml"
+    arm = f"{{weight_format: bf16, engine: vllm, model: {model}, load_format: dummy, python: {python}}}"
+    file.write_text(f"name: s\narms: {{a: {arm}}}\ntraffic: {{kind: chat}}\nloads: [1]\n")
+    return file
+
+
+def test_a_run_says_what_is_wrong_before_it_starts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    vllm = Package(NEW, requires=("torchvision==0.28.0",))
+    study = study_of(tmp_path, interpreter(tmp_path / "env", {"vllm": vllm}))
+
+    assert exit_code(["run", str(study), "--dry-run"]) == 0
+    said = capsys.readouterr().err
+    assert "tokenizer_missing" in said
+    assert "requirement_missing" in said
+    assert "note " not in said
+
+
+def test_the_doctor_says_the_same_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    study = study_of(tmp_path, interpreter(tmp_path / "env", {"vllm": Package(NEW)}))
+
+    assert exit_code(["doctor", str(study), "--no-imports"]) == 3
+    assert "tokenizer_missing" in capsys.readouterr().out
+
+
+def test_an_interpreter_that_does_not_run_keeps_nothing_else_from_being_examined(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = study_of(tmp_path, tmp_path / "no-such-python")
+
+    assert exit_code(["doctor", str(study)]) == 3
+    said = capsys.readouterr().out
+    assert "vllm_python" in said
+    assert "tokenizer_missing" in said
+
+
+@pytest.mark.parametrize("python", ["/no/such/python", "/bin/true"])
+def test_an_interpreter_that_is_named_must_run(python: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code(["doctor", "--python", python]) == 2
+    assert "doctor_python" in capsys.readouterr().err
+
+
+def test_a_study_without_a_card_in_it_hears_nothing_of_cards(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(
+        "name: s\narms: {a: {weight_format: fp16, engine: mock, model: m}}\ntraffic: {kind: chat}\nloads: [1]\n"
+    )
+
+    assert exit_code(["doctor", str(file)]) == 0
+    assert "no arm of the study needs one" in capsys.readouterr().out
+    assert exit_code(["run", str(file), "--dry-run"]) == 0
+    assert "problem" not in capsys.readouterr().err

@@ -1,0 +1,64 @@
+"""The page stays small whatever the run's size, and cuts nothing where it need not."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.report.make_summary import explained, make_manifest, make_summary
+from whichbits.analyze.summary import Summary
+from whichbits.language.language import language
+from whichbits.record.schema import Cell, Fact, Manifest
+from whichbits.report.html import MOST_BYTES, html
+
+CUT = "would make this page too large"
+
+
+def large(loads: int, repeats: int) -> tuple[Summary, Manifest]:
+    """The small study's cells again at many loads and repeats, with what is recorded of each."""
+    summary, manifest = explained(make_summary()), make_manifest()
+    patterns = [cell for cell in summary.cells if cell.concurrency == 16]
+    keys = [(cell, load, repeat) for cell in patterns for load in range(1, loads + 1) for repeat in range(repeats)]
+    cells = tuple(
+        replace(cell, cell=number, concurrency=load, repeat=repeat) for number, (cell, load, repeat) in enumerate(keys)
+    )
+    health = manifest.cells[0].client
+    recorded = tuple(
+        Cell(cell.cell, cell.arm, cell.concurrency, None, cell.repeat, "done", client=health, notes=("a note",))
+        for cell in cells
+    )
+    return replace(summary, cells=cells), replace(manifest, cells=recorded)
+
+
+def page(summary: Summary, manifest: Manifest, code: str = "en") -> bytes:
+    return html(summary, manifest, language("ko" if code == "ko" else "en"))["report.html"]
+
+
+@pytest.mark.parametrize("code", ["en", "ko"])
+def test_thousands_of_cells_fit_and_say_what_is_left_out(code: str) -> None:
+    made = page(*large(loads=40, repeats=25), code)
+
+    assert len(made) <= MOST_BYTES < 2_500_000
+    assert "summary.json" in made.decode()
+    assert (CUT in made.decode()) == (code == "en")
+
+
+def test_hundreds_of_cells_are_all_there() -> None:
+    summary, manifest = large(loads=20, repeats=5)
+    made = page(summary, manifest)
+
+    assert len(summary.cells) == 400
+    assert len(made) <= MOST_BYTES
+    assert CUT not in made.decode()
+    assert made.decode().count("a note") == 400
+
+
+def test_a_line_that_says_a_dozen_facts_stands_once() -> None:
+    summary, manifest = make_summary(), make_manifest()
+    arm, record = next(iter(manifest.arms.items()))
+    line = "INFO config: " + "x" * 4000
+    facts = {f"fact_{number}": Fact(number, "server log", line) for number in range(15)}
+    replicas = tuple(replace(replica, facts=facts) for replica in record.replicas)
+    made = page(summary, replace(manifest, arms=manifest.arms | {arm: replace(record, replicas=replicas)})).decode()
+
+    assert made.count(line) == 1
+    assert made.count("the same line as of fact 0") == 14
