@@ -47,7 +47,8 @@ def script(words: list[str]) -> Path | None:
 
 
 def _package(place: str) -> Path:
-    return ROOT / "src" / place.removesuffix(".py") / "__main__.py"
+    mains = (root / place.removesuffix(".py") / "__main__.py" for root in (ROOT, ROOT / "src"))
+    return next((main for main in mains if main.is_file()), ROOT / place)
 
 
 def test_commands_are_found() -> None:

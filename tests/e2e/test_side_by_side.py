@@ -85,7 +85,7 @@ def test_one_that_is_not_what_it_claims_ends_the_study(tmp_path: Path, capsys: p
 
 def test_replicas_that_share_a_card_do_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     two = {"every_arm": {"engine": "paced", "model": "any", "kv_cache_gib": 1, "replicas": 2, "gpus": [0]}}
-    code = run(tmp_path, {"one": {}}, **two)
+    code = exit_code(["run", str(write_study(tmp_path, {"one": {}}, **two)), "--plain"])
     found = run_of(tmp_path)
 
     assert code == good_exit(found), capsys.readouterr().err

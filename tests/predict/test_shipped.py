@@ -71,9 +71,16 @@ def off(rows: list[Observation], constants: Constants) -> float:
 def test_a_prediction_says_that_it_used_one_and_can_be_told_not_to(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], used: bool
 ) -> None:
-    study = h200_study("chat", tmp_path).model_dump(mode="json", by_alias=True)
+    study = h200_study("chat", tmp_path).model_dump(mode="json", by_alias=True, exclude_unset=True)
     arms = {"fp16": study["arms"]["fp16"] | {"gpus": None}}
-    small = {"arms": arms, "every_arm": {}, "loads": [1], "repeats": 1, "output": str(tmp_path / "runs")}
+    small = {
+        "arms": arms,
+        "every_arm": {},
+        "arms_together": False,
+        "loads": [1],
+        "repeats": 1,
+        "output": str(tmp_path / "runs"),
+    }
     (tmp_path / "study.yaml").write_text(json.dumps(study | small))
 
     flags = ["--draws", "0"] if used else ["--draws", "0", "--no-shipped-calibrations"]

@@ -25,12 +25,13 @@ def cut_down(path: Path, output: Path) -> Path:
         "traffic": {key: SHORT.get(key, value) for key, value in study["traffic"].items()},
         "loads": _few(study["loads"]),
         "cell": {"requests": REQUESTS},
-        "repeats": study.get("repeats", 1) if study.get("repeats") == "auto" else 1,
-        "budget": "10s",
-        "precision": 2.0,
         "warm_up": {"at_least_requests": 2, "at_most_requests": 4},
         "output": str(output / "runs"),
     }
+    if isinstance(study["loads"], dict):
+        small |= {"budget": "10s", "precision": 2.0, "repeats": "auto"}
+    else:
+        small["repeats"] = 1
     written = output / path.name
     written.write_text(yaml.safe_dump({key: value for key, value in study.items() if key != "profile"} | small))
     return written
@@ -39,7 +40,9 @@ def cut_down(path: Path, output: Path) -> Path:
 def _mocked(arm: dict[str, Any]) -> dict[str, Any]:
     """Return an arm without what only real servers have; a mock of each replica has its own cache."""
     gone = OF_REAL_SERVERS | set(EngineSettings.model_fields) - {"enable_prefix_caching", "max_num_seqs"}
-    return {key: value for key, value in arm.items() if key not in gone} | {"engine": "mock"}
+    of_target = len(arm["target"]["urls"]) if "target" in arm else 1
+    replicas = {} if of_target == 1 else {"replicas": of_target}
+    return {key: value for key, value in arm.items() if key not in gone} | {"engine": "mock"} | replicas
 
 
 def _few(loads: Any) -> Any:
@@ -50,7 +53,7 @@ def _few(loads: Any) -> Any:
         case [only]:
             return [_light(only)]
         case [first, *_, last]:
-            return [_light(first), _light(last)]
+            return [_light(first) if _light(first) != _light(last) else 1, _light(last)]
         case _:
             message = f"loads of an unknown form: {loads}"
             raise AssertionError(message)
