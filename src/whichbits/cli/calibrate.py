@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from pydantic import ValidationError
 from rich.console import Console
 from rich.table import Table
 
@@ -51,13 +52,25 @@ def calibrate_run(
 
 
 def _observations(manifest: Manifest, summary: Summary, gpu: str | None) -> Iterator[Observation]:
-    study = Study.model_validate(manifest.study)
+    study = _study_of(manifest)
     recorded = {cell.cell: cell for cell in manifest.cells}
     for cell in summary.cells:
         if why_unusable(cell) is None:
             deployment = _deployment(study, summary, cell, gpu)
             name = f"{cell.arm} at {cell.concurrency or cell.request_rate}"
             yield Observation(name, deployment, question_of(study, recorded[cell.cell]), _measured(cell))
+
+
+def _study_of(manifest: Manifest) -> Study:
+    try:
+        return Study.model_validate(manifest.study)
+    except ValidationError as error:
+        raise BadInput(
+            "run_not_calibratable",
+            f"{manifest.name} does not hold the study that it was made from: {error.errors()[0]['msg']}",
+            why="its run.json was edited, or the run was not made by `whichbits run`",
+            fix="calibrate on a run that `whichbits run` made",
+        ) from error
 
 
 def _measured(cell: CellSummary) -> dict[str, float]:

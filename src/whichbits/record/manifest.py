@@ -27,7 +27,7 @@ def read_manifest(folder: Path) -> Manifest:
     """Read the folder's manifest.
 
     Raises:
-        BadInput: ``run_not_found``, ``run_too_new`` or ``run_broken``.
+        BadInput: ``run_not_found``, ``unreadable_file``, ``run_too_new`` or ``run_broken``.
     """
     content = _content(folder)
     try:
@@ -73,4 +73,11 @@ def _content(folder: Path) -> bytes:
             f"{folder} is not a run: it has no {FILE_NAME}",
             why="the path is wrong, or names the folder above the runs",
             fix="give the path of one run folder, such as runs/2026-11-29T1404-quickstart",
+        ) from error
+    except OSError as error:
+        raise BadInput(
+            "unreadable_file",
+            f"{folder / FILE_NAME} cannot be read: {error.strerror}.",
+            why="It does not exist here, is a folder, or belongs to someone else.",
+            fix="Check the path and its permissions.",
         ) from error
