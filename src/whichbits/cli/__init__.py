@@ -13,6 +13,7 @@ from whichbits.errors import BadInput, Interrupted, WhichbitsError
 _BAD_INPUT = 2
 _PIPE_CLOSED = 141  # as shells write an end by SIGPIPE
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+_NOT_YOURS = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 _INSPECT = """Say what a log, a /metrics dump or a result file holds.
 
@@ -69,9 +70,11 @@ def exit_code(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         return _reader_left()
     except OSError as error:
-        if error.errno not in _NO_ROOM:
-            raise
-        return _explain(_disk_full(error), arguments)
+        if error.errno in _NO_ROOM:
+            return _explain(_disk_full(error), arguments)
+        if error.errno in _NOT_YOURS:
+            return _explain(_no_permission(error), arguments)
+        raise
     return outcome if isinstance(outcome, int) else 0
 
 
@@ -89,6 +92,16 @@ def _disk_full(error: OSError) -> BadInput:
         f"nothing more can be written{place}: {error.strerror}",
         why="the disk is full, or a quota is used up; a run keeps what it had written, and its servers are ended",
         fix="make room, then go on with `whichbits run FOLDER`, or name another folder with --output",
+    )
+
+
+def _no_permission(error: OSError) -> BadInput:
+    place = error.filename or "a file"
+    return BadInput(
+        "no_permission",
+        f"{place} is closed to this user: {error.strerror}",
+        why="the file or its folder belongs to somebody else, or the disk is read-only",
+        fix="change its permissions or the user, or name a folder of your own",
     )
 
 
