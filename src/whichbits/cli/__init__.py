@@ -12,8 +12,6 @@ from whichbits.errors import BadInput, Interrupted, WhichbitsError
 
 _BAD_INPUT = 2
 _PIPE_CLOSED = 141  # as shells write an end by SIGPIPE
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
-_NOT_YOURS = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 _INSPECT = """Say what a log, a /metrics dump or a result file holds.
 
@@ -70,11 +68,9 @@ def exit_code(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         return _reader_left()
     except OSError as error:
-        if error.errno in _NO_ROOM:
-            return _explain(_disk_full(error), arguments)
-        if error.errno in _NOT_YOURS:
-            return _explain(_no_permission(error), arguments)
-        raise
+        if error.errno not in _TOLD:
+            raise
+        return _explain(_TOLD[error.errno](error), arguments)
     return outcome if isinstance(outcome, int) else 0
 
 
@@ -96,13 +92,19 @@ def _disk_full(error: OSError) -> BadInput:
 
 
 def _no_permission(error: OSError) -> BadInput:
-    place = error.filename or "a file"
     return BadInput(
         "no_permission",
-        f"{place} is closed to this user: {error.strerror}",
+        f"{error.filename or '?'} is closed to this user: {error.strerror}",
         why="the file or its folder belongs to somebody else, or the disk is read-only",
         fix="change its permissions or the user, or name a folder of your own",
     )
+
+
+_TOLD = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), _disk_full),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), _no_permission),
+}
+"""What the system refuses and people can mend, by its number."""
 
 
 def _explain(error: WhichbitsError, arguments: Sequence[str]) -> int:
