@@ -258,6 +258,10 @@ def test_a_fault_in_what_arms_share_is_said_once_and_in_its_place() -> None:
         ("options: {a: {b: 1}}", "options.a: must be text, a number, true or false"),
         ("environment: {A: [1]}", "environment.A: must be text or a number, since"),
         ("environment: {A: }", "environment.A: must be text or a number; write '' for an empty text"),
+        ("kv_cache_gib: 0", "kv_cache_gib: must be greater than 0"),
+        ("kv_cache_gib: lots", "kv_cache_gib: must be a number"),
+        ("kv_cache_gib: .inf", "kv_cache_gib: must be a finite number"),
+        ("price_per_hour: .inf", "price_per_hour: must be a finite number"),
         ("target: 7", "target: must be keys with values, such as {key: value}"),
     ],
 )

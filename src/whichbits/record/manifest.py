@@ -65,8 +65,9 @@ def broken(folder: Path, what: str) -> BadInput:
 
 
 def _content(folder: Path) -> bytes:
+    path = folder / FILE_NAME
     try:
-        return (folder / FILE_NAME).read_bytes()
+        return path.read_bytes()
     except (FileNotFoundError, NotADirectoryError) as error:
         raise BadInput(
             "run_not_found",
@@ -77,7 +78,7 @@ def _content(folder: Path) -> bytes:
     except OSError as error:
         raise BadInput(
             "unreadable_file",
-            f"{folder / FILE_NAME} cannot be read: {error.strerror}.",
+            f"{path} cannot be read: {error.strerror}.",
             why="It does not exist here, is a folder, or belongs to someone else.",
             fix="Check the path and its permissions.",
         ) from error
