@@ -10,6 +10,9 @@ from cyclopts import App, CycloptsError
 
 from whichbits.errors import BadInput, Interrupted, WhichbitsError
 
+LANGUAGE_VARIABLE = "WHICHBITS_LANG"
+"""Not LANG: what a log or a CI step says must not depend on whose machine it is."""
+
 _BAD_INPUT = 2
 _PIPE_CLOSED = 141  # as shells write an end by SIGPIPE
 
@@ -57,6 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def exit_code(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code."""
+    if not os.environ.get(LANGUAGE_VARIABLE, "unset"):
+        del os.environ[LANGUAGE_VARIABLE]  # a CI step's variable without a value asks for nothing
     try:
         outcome = app(arguments, exit_on_error=False, result_action="return_value")
     except CycloptsError:  # already explained on stderr by cyclopts
