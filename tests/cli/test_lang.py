@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.record.make_run import make_run
-from whichbits.cli import app, exit_code
+from whichbits.cli import LANGUAGE_VARIABLE, app, exit_code
 from whichbits.cli.lang import asked_language
 
 SPEAKING = [
