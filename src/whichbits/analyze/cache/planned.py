@@ -19,7 +19,7 @@ from whichbits.study.read import study_of_record
 from whichbits.study.traffic import shared_prefix_tokens
 
 if TYPE_CHECKING:
-    from whichbits.traffic.plan import PlannedRequest
+    from whichbits.traffic.request import PlannedRequest
 
 _UNSHARED, _SHARED = {"chat", "random"}, {"prefix_repetition", "shared_prompt"}
 """Kinds of traffic whose prompts are drawn apart, so that no two have a block in common; and those with prefixes."""

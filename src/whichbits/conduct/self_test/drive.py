@@ -18,7 +18,7 @@ from whichbits.serve.mock.engine.truth import TrueRequest, TruthPage
 from whichbits.serve.mock.fleet import mocks
 from whichbits.serve.mock.settings import MODEL, Cadence, MockSettings
 from whichbits.study.model import Limits, Load
-from whichbits.traffic.plan import PlannedRequest
+from whichbits.traffic.request import PlannedRequest
 
 ITL_MS = 20.0
 """The cadence of a token that is read as fast as people can: 50 a second."""
