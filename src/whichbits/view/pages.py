@@ -18,7 +18,7 @@ from whichbits.language.phrase import Phrase, phrase
 from whichbits.language.recognition import recognise, tell
 from whichbits.record.run import Run
 from whichbits.record.schema import Cell
-from whichbits.report.comparison.terminal import (
+from whichbits.report.comparison.wording import (
     VERDICTS,
     change_text,
     fact_name,
