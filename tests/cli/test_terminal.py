@@ -137,7 +137,9 @@ def numbers(text: str) -> set[str]:
 
 
 def test_a_run_in_a_log_and_its_answer_last(tmp_path: Path) -> None:
-    study = MOCK.replace("loads: [1, 8]", "loads: [2]\ncell: {requests: 6}\nwarm_up: {at_least_requests: 2, at_most_requests: 2}")
+    study = MOCK.replace(
+        "loads: [1, 8]", "loads: [2]\ncell: {requests: 6}\nwarm_up: {at_least_requests: 2, at_most_requests: 2}"
+    )
     (tmp_path / "study.yaml").write_text(study.replace("at load 1", "at load 2"))
     command = [sys.executable, "-m", "whichbits", "run", "study.yaml", "--output", "runs"]
     paths = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}

@@ -74,7 +74,7 @@ def test_replicas_on_one_card_are() -> None:
 
 def test_replicas_divide_a_card_among_themselves_whoever_else_is_there() -> None:
     """As they are started: 0.45 each of an H200's 139.8 GiB, beside an arm that takes a twentieth."""
-    arms = {"two": {"weight_format": "w4a16", "replicas": 2}}
+    arms: dict[str, dict[str, Any]] = {"two": {"weight_format": "w4a16", "replicas": 2}}
     arms |= {"one": {"weight_format": "w4a16", "gpu_memory_utilization": 0.05}}
 
     assert [each.found for each in said(study(arms=arms))] == ["3 servers at once take about 133 GiB of 140"]
@@ -82,7 +82,7 @@ def test_replicas_divide_a_card_among_themselves_whoever_else_is_there() -> None
 
 def test_an_installed_version_counts_before_the_one_that_the_study_names() -> None:
     """0.10 takes 0.9 of a card unless it is told, 0.25 takes 0.92."""
-    arms = {"plain": {"weight_format": "w4a16"}}
+    arms: dict[str, dict[str, Any]] = {"plain": {"weight_format": "w4a16"}}
     arms |= {"small": {"weight_format": "w4a16", "gpu_memory_utilization": 0.09}}
     installed = Interpreter(sys.executable, "3.11.7", {}, {"vllm": Distribution("vllm", "0.10.0")})
 
