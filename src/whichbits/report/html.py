@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import zip_longest
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -43,6 +44,7 @@ from whichbits.report.wording import (
     count,
     crossing_text,
     grounds,
+    grounds_count,
     interruption,
     leader_text,
     moment,
@@ -172,6 +174,14 @@ def _plate(summary: Summary, figure: Figure, spoken: Language) -> Plate:
     )
 
 
+def _told_once(rows: Sequence[object], name: str) -> list[tuple[object, object]]:
+    """Return each row with what it remarks, or with None where the next row remarks the same."""
+    remarks = [getattr(row, name) for row in rows]
+    # The last row has nothing behind it that could say the same.
+    following = zip_longest(remarks, remarks[1:])
+    return [(row, None if said == then else said) for row, (said, then) in zip(rows, following, strict=True)]
+
+
 def _asset(name: str) -> str:
     return files("whichbits.report").joinpath("templates", name).read_text(encoding="utf-8")
 
@@ -195,10 +205,12 @@ def _environment(code: Code) -> Environment:
         "count": count,
         "crossing": crossing_text,
         "grounds": grounds,
+        "grounds_count": grounds_count,
         "load": short_load,
         "moment": moment,
         "coded": _coder(spoken),
         "leader": leader_text,
+        "told_once": _told_once,
         "verdicts": verdict_texts,
     }
     environment.globals |= {
