@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from whichbits.analyze.curves.load_curves import value_of, why_unusable
+from whichbits.analyze.findings.observed import load_of
 from whichbits.analyze.summarize import summarize
 from whichbits.analyze.summary import CellSummary, Metric, Summary
 from whichbits.cli.lang import Lang
@@ -22,6 +23,7 @@ from whichbits.predict.deployment.deployment import Deployment
 from whichbits.predict.run import question_of
 from whichbits.record.run import Run
 from whichbits.record.schema import Manifest
+from whichbits.report.cells.measures import name_of
 from whichbits.study.model import Study
 
 _FITTED: tuple[Metric, ...] = ("tpot_ms.p50", "ttft_ms.p50", "output_tokens_per_s")
@@ -56,7 +58,7 @@ def _observations(manifest: Manifest, summary: Summary, gpu: str | None) -> Iter
     for cell in summary.cells:
         if why_unusable(cell) is None:
             deployment = _deployment(study, summary, cell, gpu)
-            name = f"{cell.arm} at {cell.concurrency or cell.request_rate}"
+            name = phrase("{arm} at {load}", arm=cell.arm, load=load_of(cell))
             yield Observation(name, deployment, question_of(study, recorded[cell.cell]), _measured(cell))
 
 
@@ -88,7 +90,11 @@ def _show(found: Calibration, output: Path, console: Console, say: Say) -> None:
     table = Table(*map(say, headings), title=say(phrase("Predicted against measured")))
     for each in found.residuals:
         table.add_row(
-            each.name, each.quantity, f"{each.measured:.4g}", f"{each.before - 1:+.0%}", f"{each.after - 1:+.0%}"
+            say(each.name),
+            say(name_of(each.quantity)),
+            f"{each.measured:.4g}",
+            f"{each.before - 1:+.0%}",
+            f"{each.after - 1:+.0%}",
         )
     console.print(table)
     for name, factor in found.factors.items():

@@ -29,7 +29,8 @@ def open_files(soft: int, hard: int, study: Study | None) -> Diagnosis:
     needed = _COMFORTABLE_FILES if study is None else open_files_needed(study)
     if hard == _UNLIMITED or hard >= needed:
         raised = "" if soft == _UNLIMITED or soft >= needed else f", raised for the run from {soft}"
-        return good("open_files", "open files", f"{'no limit' if hard == _UNLIMITED else f'up to {hard}'}{raised}")
+        allowed = "no limit" if hard == _UNLIMITED else f"up to {hard}"
+        return good("open_files", "open files", f"{allowed}{raised}")
     return Diagnosis(
         "open_files",
         "note" if study is None else "problem",
