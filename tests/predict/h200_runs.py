@@ -13,7 +13,7 @@ from whichbits.study.model import Study
 from whichbits.study.read import read_study
 
 _ROOT = Path(__file__).parents[2]
-Which = Literal["chat", "prefixes", "search"]
+Which = Literal["chat", "prefixes", "search", "longer_search", "one_replica"]
 
 
 def h200_run(which: Which) -> Mapping[str, Any]:
