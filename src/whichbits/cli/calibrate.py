@@ -88,10 +88,11 @@ def _deployment(study: Study, summary: Summary, cell: CellSummary, gpu: str | No
 def _show(found: Calibration, output: Path, console: Console, say: Say) -> None:
     headings = (phrase("cell"), phrase("quantity"), phrase("measured"), phrase("off before"), phrase("off after"))
     table = Table(*map(say, headings), title=say(phrase("Predicted against measured")))
+    names: dict[str, str] = {metric: name_of(metric) for metric in _FITTED}
     for each in found.residuals:
         table.add_row(
             say(each.name),
-            say(name_of(each.quantity)),
+            say(names[each.quantity]),
             f"{each.measured:.4g}",
             f"{each.before - 1:+.0%}",
             f"{each.after - 1:+.0%}",
