@@ -12,6 +12,7 @@ from whichbits.predict.deployment.kernels import Architecture, Kernel, architect
 from whichbits.predict.deployment.matrices import Matrix, matrices_of
 from whichbits.predict.deployment.models import checkpoint_of
 from whichbits.study.arm import Arm
+from whichbits.study.gpus import shares
 
 _AMD = ("MI300X",)
 
@@ -71,6 +72,15 @@ class Deployment:
     def matrices(self) -> list[Matrix]:
         """One GPU's products of a step, by shape."""
         return matrices_of(self.checkpoint, self.gpus)
+
+    @property
+    def placing(self) -> tuple[tuple[int, ...], ...] | None:
+        """The GPUs of each of the arm's replicas, if any two have one in common; else None."""
+        if self.arm.gpus is None or self.arm.replicas == 1:
+            return None
+        placing = shares(self.arm.gpus, self.arm.replicas, self.gpus)
+        named = [gpu for each in placing for gpu in each]
+        return placing if len(set(named)) < len(named) else None
 
     @property
     def eager(self) -> bool:

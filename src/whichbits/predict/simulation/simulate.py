@@ -8,11 +8,13 @@ from math import inf
 
 from whichbits.predict.simulation.answers import Answers
 from whichbits.predict.simulation.blocks import BlockPool
+from whichbits.predict.simulation.cards import Cards, Placing
 from whichbits.predict.simulation.clients import CappedLoop, Client, Send, client_for
 from whichbits.predict.simulation.engine import Replica, Stretch
 from whichbits.predict.simulation.pace import Pace
 from whichbits.predict.simulation.routers import ROUTERS, Router
 from whichbits.predict.simulation.scheduler import Limits
+from whichbits.predict.simulation.sharing import SharingReplica
 from whichbits.predict.simulation.workload import Workload
 
 
@@ -29,12 +31,13 @@ class Server:
 
 @dataclass(frozen=True)
 class Fleet:
-    """Replicas that are alike, and how requests find one."""
+    """Replicas that are alike, and how requests find one. ``placing`` is None where each has GPUs of its own."""
 
     server: Server
     replicas: int = 1
     balance: str = "round_robin"
     seed: int = 0
+    placing: Placing | None = None
 
 
 @dataclass(frozen=True)
@@ -80,16 +83,12 @@ def play(
 
     Every request must fit into an empty cache, or it would wait for ever.
     """
-    server = fleet.server
+    out = fleet.server.pace.token_out
     answers = Answers.to(work, keep_steps=keep_steps)
-    replicas = [
-        Replica((server.pace, server.limits), pool, work, answers, keep_steps=keep_steps)
-        for pool in pools or new_pools(fleet, work)
-    ]
+    replicas, cards = _replicas(fleet, pools or new_pools(fleet, work), work, answers, keep_steps=keep_steps)
     router = ROUTERS[fleet.balance](work, fleet.replicas, fleet.seed)
-    stage = Stage(answers, client_for(work, concurrency), router, replicas, server.pace.token_out)
+    stage = Stage(answers, client_for(work, concurrency), router, replicas, out, cards)
     stage.play()
-    out = server.pace.token_out
     return Played(
         work=work,
         scheduled_s=stage.client.scheduled_s,
@@ -104,11 +103,30 @@ def play(
     )
 
 
+def _replicas(
+    fleet: Fleet, pools: Sequence[BlockPool], work: Workload, answers: Answers, *, keep_steps: bool
+) -> tuple[list[Replica], Cards | None]:
+    """Return the servers, and the GPUs that they share, if they do."""
+    speed = (fleet.server.pace, fleet.server.limits)
+    if fleet.placing is None:
+        return [Replica(speed, pool, work, answers, keep_steps=keep_steps) for pool in pools], None
+    cards = Cards(fleet.placing)
+    return [
+        SharingReplica(cards, at, speed, pool, work, answers, keep_steps=keep_steps) for at, pool in enumerate(pools)
+    ], cards
+
+
 class Stage:
     """The event loop: what happens first, a send, an arrival at an engine, or the end of a replica's stretch."""
 
     def __init__(
-        self, answers: Answers, client: Client, router: Router, replicas: Sequence[Replica], out: float
+        self,
+        answers: Answers,
+        client: Client,
+        router: Router,
+        replicas: Sequence[Replica],
+        out: float,
+        cards: Cards | None = None,
     ) -> None:
         self.client = client
         self._sent_s, self._chosen, self._last_s = answers.sent_s, answers.replica, answers.last_s
@@ -118,6 +136,7 @@ class Stage:
         # When each replica's stretch ends. An entry whose time is not the replica's any more is passed over.
         self._ends: list[tuple[float, int]] = []
         self._only = replicas[0] if len(replicas) == 1 else None
+        self._cards = cards
         self._capped = client if isinstance(client, CappedLoop) else None
 
     def play(self) -> None:
@@ -145,6 +164,8 @@ class Stage:
         replica.arrive(request, now)
         if self._only is None and replica.until != before:
             heappush(self._ends, (replica.until, at))
+        if self._cards is not None:
+            self._move_mates(self._cards)
 
     def _send(self, now: float, request: int) -> None:
         following = self.client.following(request)
@@ -177,3 +198,11 @@ class Stage:
             heapreplace(self._ends, (replica.until, at))
         else:
             heappop(self._ends)
+        if self._cards is not None:
+            self._move_mates(self._cards)
+
+    def _move_mates(self, cards: Cards) -> None:
+        """Let those whose step is faster or slower, since another on their GPUs ended or began one, end when they do."""
+        for at in cards.take_moved():
+            self._replicas[at].until = cards.end_of(at)
+            heappush(self._ends, (self._replicas[at].until, at))
