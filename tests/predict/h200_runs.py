@@ -13,7 +13,7 @@ from whichbits.study.model import Study
 from whichbits.study.read import read_study
 
 _ROOT = Path(__file__).parents[2]
-Which = Literal["chat", "prefixes", "search"]
+Which = Literal["chat", "prefixes", "search", "one-card", "one-card-warm"]
 
 
 def h200_run(which: Which) -> Mapping[str, Any]:
@@ -27,9 +27,12 @@ def h200_study(which: Which, folder: Path) -> Study:
     for name, arm in ARMS.items():
         write_arm(folder / name, *arm)
     study = read_study(_ROOT / h200_run(which)["study"])
+    given = (
+        {} if which == "one-card-warm" else {"kv_cache_gib": None}
+    )  # when the others ran, no cache had its size given
     arms = {
-        name: arm.model_copy(update={"model": str(folder / Path(arm.model).name), "kv_cache_gib": None})
-        for name, arm in study.arms.items()  # no cache had its size given when these ran
+        name: arm.model_copy(update={"model": str(folder / Path(arm.model).name), **given})
+        for name, arm in study.arms.items()
     }
     return study.model_copy(update={"arms": arms, "gpu": "H200", "engine_version": "0.25.1"})
 

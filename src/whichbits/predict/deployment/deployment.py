@@ -1,5 +1,6 @@
 """An arm on a GPU: everything that decides how fast its steps are and how much its KV cache holds."""
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -76,11 +77,18 @@ class Deployment:
     @property
     def placing(self) -> tuple[tuple[int, ...], ...] | None:
         """The GPUs of each of the arm's replicas, if any two have one in common; else None."""
-        if self.arm.gpus is None or self.arm.replicas == 1:
-            return None
-        placing = shares(self.arm.gpus, self.arm.replicas, self.gpus)
-        named = [gpu for each in placing for gpu in each]
-        return placing if len(set(named)) < len(named) else None
+        return self._gpus_of_each if self.replicas_on_a_gpu > 1 else None
+
+    @property
+    def replicas_on_a_gpu(self) -> int:
+        """How many of the arm's replicas the fullest GPU has to hold."""
+        named = Counter(gpu for each in self._gpus_of_each for gpu in each)
+        return max(named.values(), default=1)
+
+    @cached_property
+    def _gpus_of_each(self) -> tuple[tuple[int, ...], ...]:
+        gpus, replicas = self.arm.gpus, self.arm.replicas
+        return () if gpus is None or replicas == 1 else shares(gpus, replicas, self.gpus)
 
     @property
     def eager(self) -> bool:

@@ -41,6 +41,29 @@ class Fleet:
 
 
 @dataclass(frozen=True)
+class Rack:
+    """The servers of a fleet, and the GPUs that they share; None if each has its own."""
+
+    replicas: Sequence[Replica]
+    cards: Cards | None = None
+
+    @classmethod
+    def of(
+        cls, fleet: Fleet, pools: Sequence[BlockPool], work: Workload, answers: Answers, *, keep_steps: bool = False
+    ) -> "Rack":
+        """Return servers that are idle; ``pools`` are their caches."""
+        speed = (fleet.server.pace, fleet.server.limits)
+        if fleet.placing is None:
+            return cls([Replica(speed, pool, work, answers, keep_steps=keep_steps) for pool in pools])
+        cards = Cards(fleet.placing)
+        sharing = [
+            SharingReplica(cards, at, speed, pool, work, answers, keep_steps=keep_steps)
+            for at, pool in enumerate(pools)
+        ]
+        return cls(sharing, cards)
+
+
+@dataclass(frozen=True)
 class Played:
     """A cell that was played to its end. Lists have an entry a request; times in seconds as the client sees them."""
 
@@ -85,9 +108,9 @@ def play(
     """
     out = fleet.server.pace.token_out
     answers = Answers.to(work, keep_steps=keep_steps)
-    replicas, cards = _replicas(fleet, pools or new_pools(fleet, work), work, answers, keep_steps=keep_steps)
+    rack = Rack.of(fleet, pools or new_pools(fleet, work), work, answers, keep_steps=keep_steps)
     router = ROUTERS[fleet.balance](work, fleet.replicas, fleet.seed)
-    stage = Stage(answers, client_for(work, concurrency), router, replicas, out, cards)
+    stage = Stage(answers, client_for(work, concurrency), router, rack, out)
     stage.play()
     return Played(
         work=work,
@@ -97,46 +120,25 @@ def play(
         last_s=array("d", (last + out for last in answers.last_s)),
         cached_tokens=answers.cached_tokens,
         replica=answers.replica,
-        preemptions=sum(replica.preemptions for replica in replicas),
+        preemptions=sum(replica.preemptions for replica in rack.replicas),
         answers=answers,
-        stretches=[replica.stretches for replica in replicas],
+        stretches=[replica.stretches for replica in rack.replicas],
     )
-
-
-def _replicas(
-    fleet: Fleet, pools: Sequence[BlockPool], work: Workload, answers: Answers, *, keep_steps: bool
-) -> tuple[list[Replica], Cards | None]:
-    """Return the servers, and the GPUs that they share, if they do."""
-    speed = (fleet.server.pace, fleet.server.limits)
-    if fleet.placing is None:
-        return [Replica(speed, pool, work, answers, keep_steps=keep_steps) for pool in pools], None
-    cards = Cards(fleet.placing)
-    return [
-        SharingReplica(cards, at, speed, pool, work, answers, keep_steps=keep_steps) for at, pool in enumerate(pools)
-    ], cards
 
 
 class Stage:
     """The event loop: what happens first, a send, an arrival at an engine, or the end of a replica's stretch."""
 
-    def __init__(
-        self,
-        answers: Answers,
-        client: Client,
-        router: Router,
-        replicas: Sequence[Replica],
-        out: float,
-        cards: Cards | None = None,
-    ) -> None:
+    def __init__(self, answers: Answers, client: Client, router: Router, rack: Rack, out: float) -> None:
         self.client = client
         self._sent_s, self._chosen, self._last_s = answers.sent_s, answers.replica, answers.last_s
-        self._out, self._router, self._replicas = out, router, replicas
+        self._out, self._router, self._replicas = out, router, rack.replicas
         self._sends: list[Send] = client.opening()
         self._arrivals: list[Send] = []
         # When each replica's stretch ends. An entry whose time is not the replica's any more is passed over.
         self._ends: list[tuple[float, int]] = []
-        self._only = replicas[0] if len(replicas) == 1 else None
-        self._cards = cards
+        self._only = rack.replicas[0] if len(rack.replicas) == 1 else None
+        self._cards = rack.cards
         self._capped = client if isinstance(client, CappedLoop) else None
 
     def play(self) -> None:
@@ -202,7 +204,7 @@ class Stage:
             self._move_mates(self._cards)
 
     def _move_mates(self, cards: Cards) -> None:
-        """Let those whose step is faster or slower, since another on their GPUs ended or began one, end when they do."""
+        """Let steps end when they do, now that others on their GPUs have begun or ended."""
         for at in cards.take_moved():
             self._replicas[at].until = cards.end_of(at)
             heappush(self._ends, (self._replicas[at].until, at))
