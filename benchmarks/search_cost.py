@@ -148,12 +148,16 @@ def holds(name: str, pair: World) -> bool:
     return any(zero.low <= truth <= zero.high for zero in pair.decision().zeros)
 
 
+@dataclass
 class Family(Simulated):
     """Four arms up together, and a search of them that remembers what it took in vain."""
 
+    gains: list[tuple[str, float, str]] = field(default_factory=list)
+    """Of each step its purpose, its seconds and what it bought."""
+
     def situation(self) -> Situation:
         found: dict[str, float] = {}
-        for step, seconds_of_step, gained in self.__dict__.get("bought", []):
+        for step, seconds_of_step, gained in self.gains:
             found[step] = found.get(step, 0.0) + seconds_of_step if gained == NOTHING_NEW else 0.0
         return replace(super().situation(), in_vain_s=found)
 
@@ -161,7 +165,7 @@ class Family(Simulated):
         before, spent = standing(self.situation()), self.spent
         super().meet(choice, **changes)
         gained = bought(before, standing(self.situation()))
-        self.__dict__.setdefault("bought", []).append((choice.purpose, self.spent - spent, gained))
+        self.gains.append((choice.purpose, self.spent - spent, gained))
 
 
 def family(number: int, budget: float) -> Family:
@@ -192,10 +196,10 @@ class Score:
     def add(self, met: Family) -> None:
         known = met.situation()
         self.cells += len(met.cells)
-        self.vain += sum(gained == NOTHING_NEW for _, _, gained in met.__dict__["bought"])
+        self.vain += sum(gained == NOTHING_NEW for _, _, gained in met.gains)
         for pair in combinations(met.arms, 2):
             loads = np.arange(met.lowest, met.highest + 1)
-            first, second = (np.array([met.arms[arm].tpot(load) for load in loads]) for arm in pair)
+            first, second = (np.array([met.arms[arm].tpot(float(load)) for load in loads]) for arm in pair)
             ratio = np.log(first / second)
             told = known.compared(pair, "tpot_ms.p50")
             decision = None if told is None else decide(told, MARGIN)

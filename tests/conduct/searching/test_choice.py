@@ -194,8 +194,8 @@ def swept(arms: dict[str, SimulatedArm], noise: float, budget: float = 1e9) -> W
 
 
 def test_who_leads_between_arms_that_are_alike_waits_where_the_budget_cannot_settle_it() -> None:
-    """Of a and a2, 3 % apart, little is left to say anything; of where each trades places with b it is enough."""
-    known = swept(CROSSING | {"a2": decoding(5.15, 0.515)}, noise=0.04).situation()
+    """Of a and a2, 2 % apart, 400 s would tell, if estimates stay; where a and b trade places any seconds do."""
+    known = swept(CROSSING | {"a2": decoding(5.1, 0.51)}, noise=0.02).situation()
     poor, rich = (choose(replace(known, seconds_left=seconds)) for seconds in (80.0, 1e9))
     alone = choose(replace(known, arms=("a", "a2"), seconds_left=80.0))
 

@@ -212,10 +212,12 @@ def _settling(economy: Economy, known: Bands, may: May | None) -> Step:
 
 
 def _open_loads(known: Bands, margin: float) -> Bools:
+    """Return at which loads neither arm is shown to lead, nor both to be level."""
     reach = known.critical(ALPHA) * known.standard_error
     level = np.abs(known.mean) + reach < np.log1p(margin)
     leads = np.abs(known.mean) > known.critical(ALPHA / known.mean.size) * known.standard_error
-    return ~(level | leads)
+    open_: Bools = ~(level | leads)
+    return open_
 
 
 def _loads(met: Sequence[Met]) -> list[int]:
