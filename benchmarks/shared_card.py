@@ -19,7 +19,7 @@ from whichbits.predict.constants import Constants, default_constants
 from whichbits.predict.quantities import quantities
 from whichbits.predict.shipped import Known
 
-RUNS: tuple[Which, ...] = ("one-card", "one-card-warm")
+RUNS: tuple[Which, ...] = ("one_card", "one_card_warm")
 QUANTITIES = {
     "requests/s": "output_tokens_per_s",
     "median TTFT from send, ms": "ttft_from_send_ms.p50",

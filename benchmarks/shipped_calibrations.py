@@ -73,6 +73,9 @@ def sources() -> Iterator[Source]:
             "qwen2.5-7b-search: other starts, random weights, 1 to 108": _loads(h200("search", None), up_to=128),
             "qwen2.5-7b-search at 512": _beyond(h200("search", None), 128),
             "qwen3-14b-prefixes: another model, two cards": h200("prefixes", None),
+            "run since, a longer qwen2.5-7b-search, 1 to 119": _loads(h200("longer_search", None), up_to=120),
+            "run since, the same at 131 to 512": _beyond(h200("longer_search", None), 120),
+            "run since, qwen3-14b-one-replica": h200("one_replica", None),
         },
         {
             "gpu": "H200",

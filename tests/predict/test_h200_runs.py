@@ -76,9 +76,9 @@ def test_hit_rates_of_two_replicas_are_within_three_points(tmp_path: Path) -> No
         assert said["prefix_hit_rate"] == pytest.approx(each.measured["prefix_hit_rate"], abs=0.03)
 
 
-@pytest.mark.parametrize("run", ["one-card", "one-card-warm"])
+@pytest.mark.parametrize("run", ["one_card", "one_card_warm"])
 def test_two_replicas_on_one_card_are_slower_than_with_a_card_each_by_what_was_measured(
-    run: Literal["one-card", "one-card-warm"], tmp_path: Path
+    run: Literal["one_card", "one_card_warm"], tmp_path: Path
 ) -> None:
     """A card each, they would keep up with 10 requests a second, and decode in 40 ms a token instead of 75 to 103."""
     for each in h200_observations(run, tmp_path):
