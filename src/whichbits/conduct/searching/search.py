@@ -198,13 +198,12 @@ def _settling(economy: Economy, known: Bands, may: May | None) -> Step:
     """
     loads = np.exp(known.log_load).round().astype(int)
     allowed = np.array([may is None or may(int(load)) for load in loads])
-    if not allowed.any():
+    open_ = _open_loads(known, economy.margin)
+    asked = np.flatnonzero(open_ & allowed if open_.any() else allowed).tolist()
+    if not asked:
         return Step(None, "open as loads allow")
     seconds = np.where(allowed, [economy.seconds(int(load)) for load in loads], np.inf)
-    open_ = _open_loads(known, economy.margin) & allowed
-    at = min(
-        np.flatnonzero(open_ if open_.any() else allowed).tolist(), key=lambda at: (known.repeats[at], seconds[at])
-    )
+    at = min(asked, key=lambda at: (known.repeats[at], seconds[at]))
     shrinks = 1 - float(np.sqrt(known.repeats[at] / (known.repeats[at] + 1)))
     wanting_s = Settling(known, economy.margin, seconds).seconds_to_verdict()
     hopeless = wanting_s is None or wanting_s > HOPE * economy.seconds_left
