@@ -31,7 +31,8 @@ def files(limits: OpenFiles, study: Study | None) -> Diagnosis:
     soft, hard = limits
     if limits.room_for(needed):
         raised = "" if soft is None or soft >= needed else f", raised for the run from {soft}"
-        return good("open_files", "open files", f"{'no limit' if hard is None else f'up to {hard}'}{raised}")
+        allowed = "no limit" if hard is None else f"up to {hard}"
+        return good("open_files", "open files", f"{allowed}{raised}")
     return Diagnosis(
         "open_files",
         "note" if study is None else "problem",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from whichbits.errors import BadInput
 from whichbits.hardware.devices import find_device
+from whichbits.language.phrase import phrase
 from whichbits.predict.deployment.capacity import room_of
 from whichbits.predict.deployment.deployment import Deployment
 from whichbits.predict.shipped import Known
@@ -26,7 +27,8 @@ class Option:
     @property
     def name(self) -> str:
         """The option as people say it: ``w8a8 on L4``, ``bf16 on 2 x L4``."""
-        return f"{self.arm} on {f'{self.gpus} x ' if self.gpus > 1 else ''}{self.gpu}"
+        gpus = f"{self.gpus} x {self.gpu}" if self.gpus > 1 else self.gpu
+        return phrase("{arm} on {gpus}", arm=self.arm, gpus=gpus)
 
 
 @dataclass(frozen=True)
