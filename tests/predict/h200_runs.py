@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from studies.h200.make_arms import ARMS, write_arm
+from studies.h200.make_arms import ARMS, write_config
 from whichbits.predict.calibrate import Observation
 from whichbits.predict.run import deployments, question_of
 from whichbits.record.schema import Cell
@@ -25,7 +25,7 @@ def h200_run(which: Which) -> Mapping[str, Any]:
 def h200_study(which: Which, folder: Path) -> Study:
     """Return the study as a predictor gets it; ``folder`` takes the checkpoints' configs."""
     for name, arm in ARMS.items():
-        write_arm(folder / name, *arm)
+        write_config(folder / name, *arm)
     study = read_study(_ROOT / h200_run(which)["study"])
     arms = {
         name: arm.model_copy(update={"model": str(folder / Path(arm.model).name), "kv_cache_gib": None})

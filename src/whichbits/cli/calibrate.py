@@ -25,6 +25,7 @@ from whichbits.record.run import Run
 from whichbits.record.schema import Manifest
 from whichbits.report.cells.measures import name_of
 from whichbits.study.model import Study
+from whichbits.study.read import study_of_record
 
 _FITTED: tuple[Metric, ...] = ("tpot_ms.p50", "ttft_ms.p50", "output_tokens_per_s")
 
@@ -45,15 +46,26 @@ def calibrate_run(
         lang: Language of what is printed.
     """
     loaded = Run.load(run)
-    observations = list(_observations(loaded.manifest, summarize(loaded), gpu))
+    observations = list(_observations(loaded.manifest, _study(loaded), summarize(loaded), gpu))
     found = calibrate(observations, default_constants())
     write_calibration(output, found.constants)
     _show(found, output, Console(stderr=True), language(lang).say)
     return 0
 
 
-def _observations(manifest: Manifest, summary: Summary, gpu: str | None) -> Iterator[Observation]:
-    study = Study.model_validate(manifest.study)
+def _study(run: Run) -> Study:
+    study = study_of_record(run.manifest.study)
+    if study is None:
+        raise BadInput(
+            "nothing_to_fit",
+            f"{run.folder} holds no whole study, so what was asked of its arms is not known",
+            why="it was imported from another tool, or its run.json was edited",
+            fix="calibrate from a run that `whichbits run` made",
+        )
+    return study
+
+
+def _observations(manifest: Manifest, study: Study, summary: Summary, gpu: str | None) -> Iterator[Observation]:
     recorded = {cell.cell: cell for cell in manifest.cells}
     for cell in summary.cells:
         if why_unusable(cell) is None:

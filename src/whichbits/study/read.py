@@ -1,6 +1,6 @@
 """A study file in, a validated Study out; whatever is wrong is said with its line and a suggestion."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -51,6 +51,14 @@ def parse_study(text: str, name: str) -> Study:
         ) from None
     _refuse_idle_keys(study, root, name)
     return study
+
+
+def study_of_record(recorded: Mapping[str, Any]) -> Study | None:
+    """Return the study that a run recorded; None if it is not one of ours, as of imported and of edited runs."""
+    try:
+        return Study.model_validate(recorded)
+    except ValidationError:
+        return None
 
 
 def _refuse_idle_keys(study: Study, root: yaml.Node, name: str) -> None:

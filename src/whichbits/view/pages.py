@@ -19,7 +19,7 @@ from whichbits.language.recognition import recognise, tell
 from whichbits.record.run import Run
 from whichbits.record.schema import Cell
 from whichbits.report.coded import coded
-from whichbits.report.comparison.terminal import (
+from whichbits.report.comparison.wording import (
     VERDICTS,
     change_text,
     fact_name,

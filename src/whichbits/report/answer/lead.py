@@ -17,7 +17,7 @@ from whichbits.report.cells.pooled import pooled
 from whichbits.report.wording import LOAD_NAMES, failures, short_load
 
 _TOLD_BY_CHECKS = {"requests_failed", "client_limited", "unfinished"}
-_SHADOWS = {"machine_not_quiet", "cache_reset_unverified", "hit_rate_unexpected"}
+_SHADOWS = {"cache_reset_unverified", "hit_rate_unexpected"}
 _LONGEST = 220
 
 
