@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.record.make_run import make_run
 from whichbits.cli import exit_code
 
 STUDY = """
@@ -51,11 +50,6 @@ def test_a_calibration_makes_predictions_like_the_run(
     again = throughput(predicted(study, tmp_path / "again", "--calibration", str(fitted)))
     assert plain > 1.1 * throughput(run)
     assert again == pytest.approx(throughput(run), rel=0.05)
-
-
-def test_a_run_without_its_study_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code(["calibrate", str(make_run(tmp_path))]) == 2
-    assert "run_not_calibratable" in capsys.readouterr().err
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
