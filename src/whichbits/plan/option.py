@@ -49,7 +49,7 @@ class Refused:
 
 
 def options_of(study: Study, plan: FleetPlan, known: Known) -> tuple[list[Placed], list[Refused]]:
-    """Return what could be rented, and what could not.
+    """Return what could be rented, and what could not. A replica has GPUs of its own, whatever an arm shares at home.
 
     Raises:
         BadInput: ``device_unknown`` for a GPU that nobody knows: a typing error, not an option.
@@ -58,7 +58,12 @@ def options_of(study: Study, plan: FleetPlan, known: Known) -> tuple[list[Placed
     refused: list[Refused] = []
     for option in _all(study, plan):
         arm = study.arms[option.arm].model_copy(
-            update={"replicas": 1, "balance": "round_robin", "tensor_parallel_size": option.gpus}
+            update={
+                "replicas": 1,
+                "gpus": None,
+                "balance": "round_robin",
+                "tensor_parallel_size": option.gpus,
+            }
         )
         try:
             deployment = Deployment.of(arm, option.gpu, study.engine_version)
