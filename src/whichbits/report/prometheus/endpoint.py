@@ -63,12 +63,8 @@ class _Server(HTTPServer):
     def server_bind(self) -> None:
         """Take the port; HTTPServer would also ask for this machine's full name, which can take seconds."""
         TCPServer.server_bind(self)
-<<<<<<< HEAD
-        self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
-=======
         name, self.server_port = self.server_address[:2]
         self.server_name = str(name)
->>>>>>> main
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer, unless the end has come."""
