@@ -95,4 +95,4 @@ def _connections(study: Study, arm: Arm, load: Load) -> Iterator[int]:
 def _in_flight(load: Load) -> int:
     if load.concurrency is not None:
         return load.concurrency
-    return min(_MOST_UNCAPPED, math.floor((load.request_rate or 0.0) * _UNCAPPED_SECONDS))
+    return math.floor(min(_MOST_UNCAPPED, (load.request_rate or 0.0) * _UNCAPPED_SECONDS))
