@@ -57,7 +57,7 @@ def _study(run: Run) -> Study:
     study = study_of_record(run.manifest.study)
     if study is None:
         raise BadInput(
-            "nothing_to_fit",
+            "run_not_calibratable",
             f"{run.folder} holds no whole study, so what was asked of its arms is not known",
             why="it was imported from another tool, or its run.json was edited",
             fix="calibrate from a run that `whichbits run` made",

@@ -21,4 +21,5 @@ def allow_open_files(connections: int) -> None:
             why="Every connection is an open file, and the system limits them per process.",
             fix="Raise the hard limit (ulimit -Hn, or LimitNOFILE of a service), or send from more workers.",
         )
-    raise_soft_limit(needed)
+    if limits.soft is not None and limits.soft < needed:
+        raise_soft_limit(limits.hard or needed)  # as far as it goes: other workers may be threads of this process
