@@ -8,7 +8,7 @@ requests leave some more open.
     python -m benchmarks.search_cost --pairs 200 --families 40
 
 A family is four arms whose steps take base + slope x load, one of them at first the slowest, two of them within 3 % of
-each other, as FP16, W8A8 and W4A16 are on an H200; one crossing or more is within its loads.
+each other, as FP16, W8A8 and W4A16 are on an H200.
 """
 
 import argparse
