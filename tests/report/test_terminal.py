@@ -166,7 +166,7 @@ def test_the_service_level_names_what_each_arm_holds_and_a_miss_says_its_exit_co
     page = text(missed, manifest)["report.txt"].decode()
 
     assert "TTFT ≤ 500 ms" in page
-    assert "17 (15 to beyond it)" in page
+    assert "17 (surely up to 15)" in page
     assert "exit code 5" in page
     assert "exit code 5" not in report(summary)
 

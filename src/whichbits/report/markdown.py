@@ -9,10 +9,10 @@ from whichbits.analyze.summary import Finding, Summary
 from whichbits.language.language import ENGLISH, Language, Say
 from whichbits.language.phrase import joined, phrase
 from whichbits.record.schema import Manifest
-from whichbits.report.answer import cost, predictions, regimes
+from whichbits.report.answer import cost, predicted, predictions, regimes
 from whichbits.report.answer.cost import cost_headings, cost_rows
 from whichbits.report.answer.lead import lead
-from whichbits.report.answer.validity import answer_text, doubts, loads_text
+from whichbits.report.answer.validity import answer_text, doubts, scope_text
 from whichbits.report.cells.measures import BETTER, MEASURES, headlines, name_of
 from whichbits.report.cells.pooled import repeats
 from whichbits.report.cells.table import Row, groups, has_thin
@@ -62,6 +62,7 @@ def markdown(
         *predictions.markdown(summary, say, escaped),
         *_pictures(summary, shown, say),
         *_cells(summary, say),
+        *_intervals(summary, say),
         *_costs(summary, say),
         *_crossovers(summary, say),
         *(block for sheet in comparisons(summary, manifest) for block in _sheet(sheet, say)),
@@ -88,6 +89,8 @@ def _answer(summary: Summary, manifest: Manifest, say: Say) -> Iterable[str]:
     arms, source = joined(", ", summary.arms), SOURCES[summary.source]
     said = phrase("{source} {created}. Arms: {arms}.", source=source, created=moment(manifest.created), arms=arms)
     yield escaped(say(said))
+    if predicted.is_predicted(summary):
+        yield f"**{escaped(say(predicted.banner(summary)))}**"
     if summary.interrupted:
         stopped = say(phrase("**Interrupted**: {interruption}. To go on:", interruption=interruption(summary)))
         yield f"{stopped} `{plain(resume_command(summary))}`."
@@ -102,8 +105,7 @@ def _answer(summary: Summary, manifest: Manifest, say: Say) -> Iterable[str]:
 def _by_metric(summary: Summary, say: Say) -> Iterable[str]:
     if not summary.recommendation:
         return
-    unit = LOAD_NAMES[summary.load_unit]
-    yield say(phrase("By {unit}, measured at {loads}.", unit=unit, loads=loads_text(summary)))
+    yield say(phrase("By {scope}.", scope=scope_text(summary)))
     rows = [
         (
             say(name_of(entry.metric)),
@@ -129,6 +131,13 @@ def _pictures(summary: Summary, shown: Sequence[Figure], say: Say) -> Iterable[s
         meaning = say(joined(" ", (measure.meaning, thin_text(summary, measure))))
         yield f"**{say(measure.name)}** ({say(measure.unit)}{better}). {escaped(meaning)}"
         yield f"![{say(phrase('{name} over load, a line an arm', name=measure.name))}]({_file(figure)})"
+
+
+def _intervals(summary: Summary, say: Say) -> Iterable[str]:
+    if predicted.is_predicted(summary) and (rows := predicted.interval_rows(summary)):
+        yield f"### {say(predicted.TITLE)}"
+        yield f"{say(predicted.UNITS)}."
+        yield _table(tuple(map(say, predicted.HEADINGS)), [tuple(escaped(say(cell)) for cell in row) for row in rows])
 
 
 def _cells(summary: Summary, say: Say) -> Iterable[str]:

@@ -40,8 +40,8 @@ def crossings(observed: Observed) -> Iterator[Finding]:
                 ),
             )
             text = phrase(
-                "In {name}, {who} to say where which arm leads. More repeats would settle it if estimates stay as "
-                "they are: {pairs}.",
+                "In {name}, {who} to say which arm leads at which load. More repeats would settle it if estimates stay "
+                "as they are: {pairs}.",
                 name=name,
                 who=_too_noisy(len(noisy), len(compared)),
                 pairs=pairs,
