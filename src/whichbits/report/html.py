@@ -49,6 +49,7 @@ from whichbits.report.wording import (
     moment,
     number,
     resume_command,
+    resumptions,
     short_load,
     verdict_texts,
 )
@@ -106,6 +107,7 @@ def _content(
         "manifest": manifest,
         "interruption": interruption(summary),
         "resume": resume_command(summary),
+        "resumed": resumptions(manifest),
         "several_loads": len(measured_loads(summary)) > 1,
         "repeats": repeats(summary),
         "answers": answers(summary),

@@ -15,7 +15,7 @@ from whichbits.report.answer.lead import lead
 from whichbits.report.answer.validity import answer_text, doubts, scope_text
 from whichbits.report.cells.measures import BETTER, MEASURES, headlines, name_of
 from whichbits.report.cells.pooled import repeats
-from whichbits.report.cells.table import Row, groups, has_thin
+from whichbits.report.cells.table import Row, groups, has_spread, has_thin
 from whichbits.report.plots.figures import Figure, description, figures, thin_text
 from whichbits.report.plots.over_load import over_load
 from whichbits.report.plots.series import changes
@@ -36,6 +36,7 @@ from whichbits.report.wording import (
     moment,
     plain,
     resume_command,
+    resumptions,
     verdict_texts,
 )
 
@@ -89,6 +90,8 @@ def _answer(summary: Summary, manifest: Manifest, say: Say) -> Iterable[str]:
     arms, source = joined(", ", summary.arms), SOURCES[summary.source]
     said = phrase("{source} {created}. Arms: {arms}.", source=source, created=moment(manifest.created), arms=arms)
     yield escaped(say(said))
+    if resumed := resumptions(manifest):
+        yield escaped(say(resumed))
     if predicted.is_predicted(summary):
         yield f"**{escaped(say(predicted.banner(summary)))}**"
     if summary.interrupted:
@@ -150,7 +153,7 @@ def _cells(summary: Summary, say: Say) -> Iterable[str]:
     legend = [
         say(phrase("**bold** best of the load")),
         *([say(THIN_LEGEND).replace("~", r"\~")] if has_thin(summary) else []),
-        *([say(apart)] if repeats(summary) > 1 else []),
+        *([say(apart)] if has_spread(summary) else []),
         say(phrase("{missing} not known", missing=MISSING)),
         say(phrase("TTFT, TPOT and ITL in ms")),
     ]

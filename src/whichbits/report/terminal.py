@@ -9,10 +9,11 @@ from rich.segment import Segment, Segments
 from rich.table import Table
 from rich.text import Text
 
+from whichbits.analyze.activations import activation_words, quantised
 from whichbits.analyze.latency.request_timelines import CellRequests
 from whichbits.analyze.summary import Crossover, Summary
 from whichbits.language.language import ENGLISH, Language, Say
-from whichbits.language.phrase import joined, phrase
+from whichbits.language.phrase import joined, listed, phrase
 from whichbits.record.schema import Manifest
 from whichbits.report.answer import cost, predicted, predictions, regimes
 from whichbits.report.answer.cost import cost_headings, cost_rows
@@ -36,6 +37,7 @@ from whichbits.report.wording import (
     number,
     plain,
     resume_command,
+    resumptions,
     short_version,
     verdict_texts,
 )
@@ -124,7 +126,7 @@ def _evidence(summary: Summary, manifest: Manifest, say: Say) -> Iterator[Render
     if costs := cost_rows(summary):
         table = _table(*(plain(say(heading)) for heading in cost_headings(summary)))
         yield _section(say(cost.TITLE), "", _filled(table, costs, say))
-    yield _section(say(phrase("Arms")), "", _arms(summary, say))
+    yield _section(say(phrase("Arms")), "", _arms(summary, say), *_activations(summary, say))
     yield from _quality(summary, manifest, say)
     yield from _service_level(summary, manifest, say)
     yield from _caches(summary, manifest, say)
@@ -154,6 +156,8 @@ def _fitted(part: RenderableType) -> RenderableType:
 def _title(summary: Summary, manifest: Manifest, say: Say) -> Text:
     made = f"{say(_SOURCES[summary.source])}, {manifest.created}"
     title = Text.assemble((plain(summary.study), "bold"), "  ", (made, "dim"))
+    if resumed := resumptions(manifest):
+        title.append(f"\n{plain(say(resumed))}", style="dim")
     if predicted.is_predicted(summary):
         title.append(f"\n{plain(say(predicted.banner(summary)))}", style="bold yellow")
     return title
@@ -191,6 +195,16 @@ def _arms(summary: Summary, say: Say) -> Table:
         )
         table.add_row(*(Text(plain(part)) for part in parts))
     return table
+
+
+def _activations(summary: Summary, say: Say) -> Iterator[RenderableType]:
+    """Say what a probe found of narrow activations: a kernel's name tells the type of the rest only."""
+    for found in (True, False):
+        arms = [arm for arm in summary.arms.values() if quantised(arm) is found]
+        if arms:
+            words = activation_words(arms[0]) or MISSING
+            told = phrase("Activations of {arms}: {words}.", arms=listed(arm.arm for arm in arms), words=words)
+            yield Text(plain(say(told)), style="dim")
 
 
 def _quality(summary: Summary, manifest: Manifest, say: Say) -> Iterator[RenderableType]:
