@@ -207,8 +207,15 @@ def test_repeats_that_never_ran_have_no_spread_to_explain_and_each_state_is_coun
 
 
 def _not_run(cell: CellSummary) -> CellSummary:
-    unknown = dict.fromkeys(("ttft_ms", "tpot_ms", "itl_ms"), UNKNOWN)
-    return replace(cell, state="planned", output_tokens_per_s=None, mean_batch=None, **unknown)
+    return replace(
+        cell,
+        state="planned",
+        ttft_ms=UNKNOWN,
+        tpot_ms=UNKNOWN,
+        itl_ms=UNKNOWN,
+        output_tokens_per_s=None,
+        mean_batch=None,
+    )
 
 
 def test_a_run_that_was_resumed_says_when() -> None:
