@@ -87,15 +87,18 @@ def _by_slo(capacities: Sequence[SloCapacity], unit: str) -> Regime:
         load=load_words(best.load),
         unit=unit,
     )
-    beyond = phrase(" (the highest load measured)") if best.beyond else ""
-    next_load = phrase("not even the lowest load") if after.load is None else load_words(after.load)
+    beyond = phrase(" (the highest load of the study)") if best.beyond else ""
+    next_held = (
+        phrase("{arm} not even at the lowest load", arm=after.arm)
+        if after.load is None
+        else phrase("{arm} up to {load}", arm=after.arm, load=load_words(after.load))
+    )
     lead = None if after.load is None else best.load / after.load - 1
     text = phrase(
-        "{held}{beyond}, {arm} up to {next_load}{level_words}",
+        "{held}{beyond}, {next_held}{level_words}",
         held=held,
         beyond=beyond,
-        arm=after.arm,
-        next_load=next_load,
+        next_held=next_held,
         level_words=_level_words(level),
     )
     return Regime("high_load_latency", best.arm, text, "slo_share", best.load, level, after.arm, lead)

@@ -1,5 +1,6 @@
 """The highest load at which an arm holds its SLO, from the share of good requests over load."""
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
@@ -69,17 +70,23 @@ def slo_loads(cells: Sequence[CellSummary]) -> Iterator[Finding]:
 def _told(capacity: SloCapacity) -> str:
     if capacity.load is None:
         return phrase("{arm} at no load", arm=capacity.arm)
-    low = phrase("below the range") if capacity.low is None else load_words(capacity.low)
-    high = phrase("beyond it") if capacity.high is None else load_words(capacity.high)
-    at_least = phrase("at least ") if capacity.beyond else ""
-    return phrase(
-        "{arm} up to {at_least}{load} ({low} to {high})",
-        arm=capacity.arm,
-        at_least=at_least,
-        load=load_words(capacity.load),
-        low=low,
-        high=high,
-    )
+    return phrase("{arm} up to {held}", arm=capacity.arm, held=held_words(capacity))
+
+
+def held_words(capacity: SloCapacity) -> str:
+    """Return up to which load the arm holds, and how sure that is: ``129 (117 to 131)``, ``at least 32``.
+
+    Where so few requests were sent that one more miss would break the share, even the lowest load is not sure.
+    """
+    if capacity.load is None:
+        return phrase("not even at the lowest load")
+    load, low, high = map(load_words, (capacity.load, capacity.low or math.nan, capacity.high or math.nan))
+    held = phrase("at least {load}", load=load) if capacity.beyond else load
+    if capacity.low is None:
+        return phrase("{held} (too few requests to be sure)", held=held)
+    if capacity.high is None:
+        return held if low == load else phrase("{held} (surely up to {low})", held=held, low=low)
+    return held if low == load == high else phrase("{load} ({low} to {high})", load=held, low=low, high=high)
 
 
 def _shares(cells: Sequence[CellSummary], arm: str) -> str:
