@@ -33,7 +33,7 @@ def room_of(deployment: Deployment, constants: Constants) -> Room:
         BadInput: ``does_not_fit`` if the weights leave no room, or replicas on one GPU ask for more than it has.
     """
     arm, version = deployment.arm, deployment.version
-    share = arm.gpu_memory_utilization or version.default_memory_share
+    share = arm.gpu_memory_utilization or _share_by_default(deployment)
     if arm.kv_cache_gib is None and deployment.replicas_on_a_gpu * share > 1:
         raise _asked_for_twice(deployment, share)
     budget = deployment.memory_gib * share
@@ -47,6 +47,12 @@ def room_of(deployment: Deployment, constants: Constants) -> Room:
     if blocks < 2:
         raise _too_large(deployment, weights, budget)
     return Room(budget, weights, activation, beside, graphs, left, blocks * block)
+
+
+def _share_by_default(deployment: Deployment) -> float:
+    """Return what a replica gets where its arm says nothing: whichbits starts n on a GPU with 0.9 / n, in two decimals."""
+    together = deployment.replicas_on_a_gpu
+    return deployment.version.default_memory_share if together == 1 else int(90 / together) / 100
 
 
 def _left(deployment: Deployment, budget: float, taken: float) -> float:
