@@ -123,7 +123,7 @@ async def test_a_run_under_way_tells_its_state(browse: Browse, tmp_path: Path) -
 
 
 async def test_two_runs_are_compared_and_one_is_not(browse: Browse, tmp_path: Path) -> None:
-    first, second = make_run(tmp_path), make_run(tmp_path)
+    first, second = make_run(tmp_path), make_run(tmp_path, per_stream=5)
     client = await browse()
     page = await text(client, f"/compare?run={first.name}&run={second.name}")
     assert "Median TPOT" in page

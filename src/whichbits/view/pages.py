@@ -26,7 +26,7 @@ from whichbits.report.comparison.terminal import (
     load_text,
     method_text,
     metric_name,
-    names_of,
+    open_text,
     refusals,
     remarks,
     shown,
@@ -113,9 +113,10 @@ class Pages:
                 for name, values in pair.differences.items()
             },
             "rows": [(_compared(row), row.verdict.replace("_", "-")) for row in shown(pair)],
+            "open": open_text(pair, margin),
             "method": method.titled() if isinstance(method, Phrase) else method,
-            "refusals": {tell(reason, self._spoken): names_of(rows) for reason, rows in refusals(pair).items()},
-            "remarks": {tell(reason, self._spoken): names_of(rows) for reason, rows in remarks(pair).items()},
+            "refusals": {tell(reason, self._spoken): names for reason, names in refusals(pair).items()},
+            "remarks": {tell(reason, self._spoken): names for reason, names in remarks(pair).items()},
         }
 
     def _fill(self, template: str, **values: Any) -> str:

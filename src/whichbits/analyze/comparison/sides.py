@@ -33,6 +33,8 @@ class Side:
     """By number of the cell; empty where no requests are kept."""
     prompts: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     """Prompt lengths in the order of requests, by number of the cell: equal ones are taken for the same prompts."""
+    requests: Mapping[int, str] = field(default_factory=dict)
+    """A digest of all that is recorded of its requests, by number of the cell: equal ones are the same measurement."""
     slo: str | None = None
     predicted: bool = False
     """What a prediction leaves open are its constants, not which requests came: that pairs with predictions only."""
@@ -49,6 +51,16 @@ class Side:
 
 Sides = tuple[Side, Side]
 """Baseline and candidate."""
+
+
+def identical(sides: Sides) -> bool:
+    """Say whether both sides are one measurement: at each load and repeat of theirs the same requests, to the bit."""
+    one, other = (
+        {(cell.concurrency, cell.request_rate, cell.repeat): side.requests.get(cell.cell) for cell in side.cells}
+        for side in sides
+    )
+    known = {digest for digest in one.values() if digest is not None}
+    return bool(known) and one == other and sides[0].slo == sides[1].slo
 
 
 def same_prompts(sides: Sides, pair: Pair) -> bool:
