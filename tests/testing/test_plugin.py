@@ -149,7 +149,7 @@ def test_a_load_that_is_not_compared_passes_with_a_warning_and_never_for_sure(
         def test_surely(whichbits_run):
             whichbits_run.assert_within("p50_tpot +30%", baseline={str(before)!r}, sure=True)
     """
-    result = outcome(pytester, source, "--whichbits-run", str(after))
+    result = outcome(pytester, source, "-W", "default", "--whichbits-run", str(after))
 
     result.assert_outcomes(passed=1, failed=1, warnings=1)
     result.stdout.fnmatch_lines(["*p50_tpot +30%: passed at 1 of 2 loads; not compared at c8 (*: client limited)*"])

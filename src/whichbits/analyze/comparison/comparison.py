@@ -15,6 +15,8 @@ from whichbits.analyze.crossings.decision import ratio_intervals
 from whichbits.analyze.curves.load_curves import MARGIN, METRICS, is_thin
 from whichbits.analyze.curves.meaning import Shared, shared_meaning
 from whichbits.analyze.summary import CellSummary, Metric
+from whichbits.language.phrase import phrase
+from whichbits.language.recognition import recognise
 from whichbits.record.timelines import Floats
 
 Verdict = Literal["better", "worse", "negligible", "equal", "unclear", "thin", "no_interval", "not_comparable"]
@@ -25,7 +27,7 @@ THIN = "fewer than 10 samples beyond the percentile"
 
 NO_LOAD = "no load is told: comparable only if both sides met the same"
 
-NO_REPEAT = "the sides have no repeat in common"
+NO_REPEAT = phrase("the sides have no repeat in common")
 
 _Z = 1.96
 
@@ -233,7 +235,8 @@ def _notes(place: _Place, *, thin: bool) -> Iterator[str]:
         yield THIN
     if place.unused:
         count = len(place.unused) + len(place.pairs)
-        yield f"{len(place.unused)} of {count} repeats not used ({place.unused[0]})"
+        why = recognise(place.unused[0])
+        yield phrase("{unused} of {count} repeats not used ({why})", unused=len(place.unused), count=count, why=why)
     if place.load == (None, None):
         yield NO_LOAD
 
