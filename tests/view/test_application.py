@@ -298,7 +298,7 @@ async def test_an_answer_stands_with_its_doubts(browse: Browse, tmp_path: Path) 
 async def test_the_date_of_a_name_is_not_broken(browse: Browse, tmp_path: Path) -> None:
     made = make_run(tmp_path)
     date, rest = made.name[:15], made.name[15:]
-    assert f'<span class="whole">{date}</span>{rest}' in await text(await browse(), "/")
+    assert f'<span class="unbroken">{date}</span>{rest}' in await text(await browse(), "/")
 
 
 def made_at(parent: Path, created: str, **how: Any) -> str:
