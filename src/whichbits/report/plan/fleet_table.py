@@ -175,7 +175,10 @@ def _compared(answer: Answer) -> list[FleetDay]:
 
 
 def _fleets(days: Sequence[FleetDay], spoken: Language, *, hours: bool = False) -> Table:
-    """Return a row a fleet, with how many hours its replicas are up if asked; the interval is that of the cost of a million tokens, where any fleet has one."""
+    """Return a row a fleet; the interval is that of the cost of a million tokens, where any fleet has one.
+
+    ``hours`` adds how long its replicas are up in all.
+    """
     told = any(day.cost_low is not None or day.cost_high is not None for day in days)
     interval = ["95 %"] if told else []
     headings = (
