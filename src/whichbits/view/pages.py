@@ -19,7 +19,8 @@ from whichbits.language.phrase import Phrase, phrase
 from whichbits.language.recognition import recognise, tell
 from whichbits.record.run import Run
 from whichbits.record.schema import Cell
-from whichbits.report.comparison.terminal import (
+from whichbits.report.coded import coded
+from whichbits.report.comparison.wording import (
     VERDICTS,
     change_text,
     fact_name,
@@ -211,6 +212,6 @@ def _environment(code: Code) -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"size": _size, "when": _when, "dated": _dated, "address": lambda text: quote(text, safe="")}
-    environment.filters |= {"path": quote, "recognised": recognise}
+    environment.filters |= {"path": quote, "recognised": recognise, "coded": coded}
     environment.globals |= {"say": say, "link": _linked}
     return environment

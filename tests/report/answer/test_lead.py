@@ -108,3 +108,14 @@ def test_open_questions_begin_with_answers_and_name_what_would_settle_them() -> 
     assert len({each.text for each in open_}) == len(open_)
     assert unknowns(replace(WHOLE, answer=None)) == ()
     assert concluded(make_summary()).answer is not None
+
+
+def test_a_search_that_met_some_loads_once_does_not_pass_for_a_run_without_repeats() -> None:
+    summary = make_summary()
+    more = replace(summary, cells=(*summary.cells, replace(summary.cells[0], cell=99, repeat=1)))
+
+    told = {check.text: check.good for check in checks(more)}
+
+    assert (
+        told["some loads were met once, others up to 2 times: how much repeats differ is known of these only"] is False
+    )

@@ -30,11 +30,12 @@ def service_level(summary: Summary, manifest: Manifest) -> Sheet | None:
             load=LOAD_NAMES[summary.load_unit],
             share=share,
         ),
-        headings=(phrase("arm"), *map(short_load, loads), phrase("holds up to")),
+        headings=(phrase("arm"), phrase("holds up to"), *map(short_load, loads)),
         rows=tuple(
-            (arm, *(share_text(held.get((arm, load))) for load in loads), capacity_text(capacity.get(arm)))
+            (arm, capacity_text(capacity.get(arm)), *(share_text(held.get((arm, load))) for load in loads))
             for arm in summary.arms
         ),
+        words=2,
     )
 
 
