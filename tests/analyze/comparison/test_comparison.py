@@ -269,13 +269,14 @@ def test_repeats_that_are_usable_on_both_sides_are_used_and_the_others_told(tmp_
 def test_a_load_at_which_neither_side_has_the_metric_is_not_left_out(tmp_path: Path) -> None:
     arms = {name: SyntheticArm(tpot_ms=PowerLaw(at)) for name, at in (("a", 10.0), ("b", 12.0))}
     sides = read_source(str(make_run(tmp_path, arms, loads=(4, 8)))).sides
-    ours, theirs = (
-        replace(each, cells=tuple(replace(c, tpot_ms=None) if c.concurrency == 8 else c for c in each.cells))
-        for each in sides
-    )
+    ours, theirs = (replace(each, cells=tuple(map(_without_tpot_at_8, each.cells))) for each in sides)
     rows = [each for each in compare_pair((ours, theirs)).rows if each.metric == "tpot_ms.p50"]
 
     assert [(each.concurrency, each.refusal) for each in rows] == [(4, None), (8, "a does not have it")]
+
+
+def _without_tpot_at_8(cell: CellSummary) -> CellSummary:
+    return replace(cell, tpot_ms=replace(cell.tpot_ms, p50=None)) if cell.concurrency == 8 else cell
 
 
 def _limited(cell: CellSummary) -> CellSummary:

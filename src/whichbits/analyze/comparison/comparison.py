@@ -167,10 +167,24 @@ def _place(sides: Sides, metric: Metric, load: Load) -> _Place:
 
 
 def _identity(place: _Place) -> Row:
-    certain = {"ratio": 1.0, "low": 1.0, "high": 1.0}
-    known = {"practical": False, "significant": False, "paired": True}
-    repeats, notes = len(place.pairs), place.shared.caveats
-    return Row(place.metric, *place.load, *place.values, "equal", **certain, **known, repeats=repeats, notes=notes)
+    """Return a row of one measurement held against itself."""
+    baseline, candidate = place.values
+    return Row(
+        metric=place.metric,
+        concurrency=place.load[0],
+        request_rate=place.load[1],
+        baseline=baseline,
+        candidate=candidate,
+        verdict="equal",
+        ratio=1.0,
+        low=1.0,
+        high=1.0,
+        practical=False,
+        significant=False,
+        paired=True,
+        repeats=len(place.pairs),
+        notes=place.shared.caveats,
+    )
 
 
 def _estimates(sides: Sides, places: Sequence[_Place]) -> list[_Estimate]:

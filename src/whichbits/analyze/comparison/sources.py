@@ -115,8 +115,17 @@ def _of_run(run: Run, more: dict[str, dict[str, str]]) -> tuple[Side, ...]:
 def _of_summary(summary: Summary) -> tuple[Side, ...]:
     names = dict.fromkeys(cell.arm for cell in summary.cells)
     told = {"source": summary.source}
+    # A summary keeps no requests: what was measured of them to the last digit is as good.
+    digests = {cell.cell: hashlib.sha256(msgspec.json.encode(cell)).hexdigest() for cell in summary.cells}
     return tuple(
-        Side(name, _cells(summary, name), told | _facts(summary.arms.get(name)), slo="not told") for name in names
+        Side(
+            name=name,
+            cells=_cells(summary, name),
+            facts=told | _facts(summary.arms.get(name)),
+            requests=digests,
+            slo="not told",
+        )
+        for name in names
     )
 
 
