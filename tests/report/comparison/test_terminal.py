@@ -10,6 +10,7 @@ from tests.record.make_run import PowerLaw, SyntheticArm, make_run
 from whichbits.analyze.comparison.comparison import Comparison, compare
 from whichbits.analyze.comparison.gates import judge, read_gate
 from whichbits.analyze.comparison.sources import read_source
+from whichbits.language.language import language
 from whichbits.report.comparison.markdown import comparison_markdown
 from whichbits.report.comparison.terminal import comparison_text
 from whichbits.report.comparison.wording import percent
@@ -71,6 +72,8 @@ def test_where_a_gate_was_held_against_nothing_stands_beside_it(limited: Compari
 
     assert "median_tpot +90% passed at 1 of 3 loads; not compared at c1, c8 (b: client limited)" in page
     assert "Not compared b: client limited: all metrics at c1, c8" in page
+    in_korean = " ".join(comparison_text(limited, gates, language("ko")).split())
+    assert "client limited" not in in_korean
 
 
 def test_refusals_stand_below_with_their_reason(comparison: Comparison) -> None:

@@ -8,6 +8,7 @@ from whichbits.analyze.cells.noise import Replicates
 from whichbits.analyze.curves.load_curves import why_unusable
 from whichbits.analyze.curves.meaning import Shared
 from whichbits.analyze.summary import CellSummary, Metric
+from whichbits.language.phrase import joined
 
 Load = tuple[int | None, float | None]
 """Concurrency and request rate."""
@@ -83,7 +84,7 @@ def refusal(sides: Sides, metric: Metric, pair: Pair, shared: Shared) -> str | N
     """Say why a metric of two cells must not be compared, or None if it may."""
     for side, cell, holder in zip(sides, pair, shared.holders, strict=True):
         if reason := why_unusable(cell):
-            return f"{side.name}: {reason}"
+            return joined(": ", [side.name, reason])
         if read(cell, metric, holder) is None:
             return f"{side.name} does not have it"
     if shared.refusal:
