@@ -64,7 +64,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """`whichbits view` as its user starts it, over two runs."""
     runs = tmp_path_factory.mktemp("runs")
     make_run(runs)
-    make_run(runs)
+    make_run(runs, per_stream=5)
     command = [sys.executable, "-m", "whichbits", "view", str(runs), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

@@ -38,7 +38,8 @@ def test_json_is_the_only_thing_on_stdout(files: list[str], capsys: Captured) ->
     assert (pair["baseline"], pair["candidate"]) == ("before", "after")
     assert rows["tpot_ms.p50"]["ratio"] == pytest.approx(1.2)
     assert rows["tpot_ms.p50"]["verdict"] == "worse"
-    assert found["gates"] == [{"gate": "median_tpot +30%", "verdict": "passed", "rows": []}]
+    passed = {"gate": "median_tpot +30%", "verdict": "passed", "rows": [], "compared": 1, "missed": []}
+    assert found["gates"] == [passed]
     assert "after against before" in told.err
 
 

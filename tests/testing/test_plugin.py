@@ -1,5 +1,6 @@
 """The pytest plugin in a pytest of its own: what passes, what fails, and what it says."""
 
+import json
 import subprocess
 import sys
 import tomllib
@@ -120,18 +121,48 @@ def test_a_statement_that_is_false_or_not_known_fails(
 def test_where_the_client_was_the_limit_nothing_can_be_held(pytester: pytest.Pytester, tmp_path: Path) -> None:
     limited = {"w4a16": SyntheticArm(tpot_ms=PowerLaw(10.0), client="client_limited")}
     folder = make_run(tmp_path, limited, loads=(4,), per_stream=10)
+    before = make_run(tmp_path / "before", one_arm(9.0), loads=(4,), per_stream=10)
     source = f"""
         def test_bound(whichbits_run):
             whichbits_run.assert_holds("w4a16.tpot_median at load 4 < 13 ms")
 
         def test_limit(whichbits_run):
-            whichbits_run.assert_within("p50_tpot +10%", baseline={str(folder)!r})
+            whichbits_run.assert_within("p50_tpot +10%", baseline={str(before)!r})
     """
     result = outcome(pytester, source, "--whichbits-run", str(folder))
 
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(["*w4a16 at c4, repeat 1: client limited (the client could not keep up*"])
     result.stdout.fnmatch_lines(["*not compared at c4*client limited (the client could not keep up*"])
+
+
+def test_a_load_that_is_not_compared_passes_with_a_warning_and_never_for_sure(
+    pytester: pytest.Pytester, tmp_path: Path
+) -> None:
+    before = make_run(tmp_path / "before", one_arm(10.0), loads=(4, 8), per_stream=100)
+    after = make_run(tmp_path / "after", one_arm(10.1), loads=(4, 8), per_stream=100)
+    limit_client(after, concurrency=8)
+    source = f"""
+        def test_limit(whichbits_run):
+            whichbits_run.assert_within("p50_tpot +30%", baseline={str(before)!r})
+
+        def test_surely(whichbits_run):
+            whichbits_run.assert_within("p50_tpot +30%", baseline={str(before)!r}, sure=True)
+    """
+    result = outcome(pytester, source, "-W", "default", "--whichbits-run", str(after))
+
+    result.assert_outcomes(passed=1, failed=1, warnings=1)
+    result.stdout.fnmatch_lines(["*p50_tpot +30%: passed at 1 of 2 loads; not compared at c8 (*: client limited)*"])
+    result.stdout.fnmatch_lines(["*p50_tpot +30%: holds at 1 of 2 loads; not compared at c8 (*: client limited)*"])
+
+
+def limit_client(folder: Path, concurrency: int) -> None:
+    """Say of one load of a run that the client set its pace."""
+    told = json.loads((folder / "run.json").read_text())
+    for cell in told["cells"]:
+        if cell["concurrency"] == concurrency:
+            cell["client"]["verdict"] = "client_limited"
+    (folder / "run.json").write_text(json.dumps(told))
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -13,9 +14,10 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from yarl import URL
 
-from tests.record.make_run import make_run, manifest
+from tests.record.make_run import TWO_ARMS, make_run, manifest
 from whichbits.record.schema import Cell
 from whichbits.record.writer import RunWriter
+from whichbits.report.rebuild import rebuild_reports
 from whichbits.view import files
 from whichbits.view.application import application
 
@@ -124,7 +126,7 @@ async def test_a_run_under_way_tells_its_state(browse: Browse, tmp_path: Path) -
 
 
 async def test_two_runs_are_compared_and_one_is_not(browse: Browse, tmp_path: Path) -> None:
-    first, second = make_run(tmp_path), make_run(tmp_path)
+    first, second = make_run(tmp_path), make_run(tmp_path, per_stream=5)
     client = await browse()
     page = await text(client, f"/compare?run={first.name}&run={second.name}")
     assert "Median TPOT" in page
@@ -283,3 +285,52 @@ async def test_metrics_of_a_run_under_way(browse: Browse, tmp_path: Path) -> Non
     assert f'whichbits_cells{{run="{folder.name}",state="done"}} 1' in told
     assert f'whichbits_cells{{run="{folder.name}",state="planned"}} 1' in told
     assert "synthetic" not in told
+
+
+async def test_the_older_run_is_the_baseline_until_another_is_chosen(browse: Browse, tmp_path: Path) -> None:
+    old, new = made_at(tmp_path, "2026-01-01T00:00:00Z"), made_at(tmp_path, "2026-02-02T00:00:00Z", per_stream=5)
+    client = await browse()
+    for first, second in ((new, old), (old, new)):
+        page = await text(client, f"/compare?run={first}&run={second}")
+        assert f"{old}</a> (baseline)" in page
+        assert f"{new}:bf16 against {old}:bf16" in page
+    turned = f"/compare?run={old}&run={new}&baseline={new}"
+    assert f'href="{turned.replace("&", "&amp;")}"' in page
+    assert f"{new}</a> (baseline)" in await text(client, turned)
+
+
+async def test_a_run_offers_what_it_can_be_compared_with(browse: Browse, tmp_path: Path) -> None:
+    here = made_at(tmp_path, "2026-01-01T00:00:00Z")
+    alike = made_at(tmp_path, "2026-01-02T00:00:00Z", per_stream=5)
+    other_arms = made_at(tmp_path, "2026-01-03T00:00:00Z", arms={"x": TWO_ARMS["bf16"], "y": TWO_ARMS["w4a16"]})
+    other_loads = made_at(tmp_path, "2026-01-04T00:00:00Z", loads=(7,))
+    client = await browse()
+    page = await text(client, f"/runs/{here}/")
+    assert f'<option value="{alike}">' in page
+    assert f'<option value="{other_arms}">' not in page
+    assert f'<option value="{other_loads}">' not in page
+    refused = await text(client, f"/compare?run={here}&run={other_arms}", 422)
+    assert "Choose runs that measured an arm of the same name at the same load." in refused
+    assert "NAME=PATH" not in refused
+
+
+async def test_an_answer_stands_with_its_doubts(browse: Browse, tmp_path: Path) -> None:
+    made = make_run(tmp_path)
+    rebuild_reports(made, json_to_stdout=False, show=lambda *_: None)
+    client = await browse()
+    assert "(few samples, one repeat)" in " ".join((await text(client, "/")).split())
+    assert "(few samples, one repeat)" in " ".join((await text(client, f"/runs/{made.name}/")).split())
+
+
+async def test_the_date_of_a_name_is_not_broken(browse: Browse, tmp_path: Path) -> None:
+    made = make_run(tmp_path)
+    date, rest = made.name[:15], made.name[15:]
+    assert f'<span class="unbroken">{date}</span>{rest}' in await text(await browse(), "/")
+
+
+def made_at(parent: Path, created: str, **how: Any) -> str:
+    """Make a run that says it was made then, and return its name."""
+    made = make_run(parent, **how)
+    told = json.loads((made / "run.json").read_text())
+    (made / "run.json").write_text(json.dumps(told | {"created": created}))
+    return made.name

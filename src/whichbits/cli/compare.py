@@ -41,7 +41,7 @@ def compare_results(
             inference-perf or llm-d, or a folder of such files; NAME=PATH gives it a name.
         margin: Percent within which two sides are taken as equal.
         fail_on: Exit with 5 if a metric is beyond doubt beyond this, as "p99_ttft +10%"; may be given again.
-        fail_on_uncertain: Exit with 5 also where a limit cannot be shown to hold.
+        fail_on_uncertain: Exit with 5 also where a limit cannot be shown to hold, or a load cannot be compared.
         markdown: Write the comparison into this file.
         summary: Append it to the summary of a GitHub step.
         json: Print one object on stdout, everything else on stderr.
@@ -110,10 +110,7 @@ def _as_json(comparison: Comparison, outcomes: Sequence[GateOutcome]) -> bytes:
 
 
 def _exit_code(outcomes: Sequence[GateOutcome], *, fail_on_uncertain: bool) -> int:
-    verdicts = {outcome.verdict for outcome in outcomes}
-    if "failed" in verdicts or (fail_on_uncertain and verdicts & {"uncertain", "undecidable"}):
-        return SloMissed.exit_code
-    for outcome in outcomes:
-        if outcome.verdict == "undecidable":
-            raise undecidable(outcome)
-    return 0
+    broken = [outcome for outcome in outcomes if outcome.breaks(sure=fail_on_uncertain)]
+    if broken and not fail_on_uncertain and all(outcome.verdict == "undecidable" for outcome in broken):
+        raise undecidable(broken[0])
+    return SloMissed.exit_code if broken else 0

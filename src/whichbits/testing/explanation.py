@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from whichbits.analyze.answer.predictions import Measured, score
-from whichbits.analyze.comparison.comparison import Comparison, Row
-from whichbits.analyze.comparison.gates import Gate, judge
+from whichbits.analyze.comparison.comparison import Row
+from whichbits.analyze.comparison.gates import GateOutcome
 from whichbits.analyze.curves.load_curves import why_unusable
 from whichbits.analyze.summary import CellSummary, Summary
 from whichbits.errors import BadInput
-from whichbits.report.comparison.wording import change_text, interval_text, load_text
+from whichbits.report.comparison.wording import change_text, gate_evidence, interval_text, load_text
 from whichbits.report.wording import load_text as load_of
 from whichbits.report.wording import number
 from whichbits.study.prediction import Names, parse_prediction
@@ -23,18 +23,23 @@ _REMEDIES = {
 }
 
 
-def explained(gate: Gate, found: Comparison, *, sure: bool) -> Iterator[str]:
-    """Yield why a limit does not hold; nothing where it does, or where only ``sure`` would ask for more."""
-    outcome = judge(gate, found)
+def explained(outcome: GateOutcome) -> Iterator[str]:
+    """Yield why a limit that breaks a test does not hold."""
     if outcome.verdict == "undecidable":
-        yield f"{gate.text}: can be held against nothing: no load has it on both sides under one definition"
-    elif outcome.verdict == "failed" or (sure and outcome.verdict == "uncertain"):
-        for baseline, candidate, row in outcome.rows:
-            where = f"{outcome.verdict} at {load_text(row)}, {candidate} against {baseline}"
-            doubt = "" if outcome.verdict == "failed" else f"; {_doubt(row)}"
-            yield f"{gate.text}: {where}: {_change(row)}{doubt}"
-    if sure or outcome.verdict == "undecidable":
-        yield from _refused(gate, found)
+        yield f"{outcome.gate}: can be held against nothing: no load has it on both sides under one definition"
+    elif outcome.verdict == "passed":
+        yield f"{outcome.gate}: holds {gate_evidence(outcome)}"
+    for baseline, candidate, row in outcome.rows:
+        where = f"{outcome.verdict} at {load_text(row)}, {candidate} against {baseline}"
+        doubt = "" if outcome.verdict == "failed" else f"; {_doubt(row)}"
+        yield f"{outcome.gate}: {where}: {_change(row)}{doubt}"
+    yield from _refused(outcome)
+
+
+def passed_unseen(outcome: GateOutcome) -> str | None:
+    """Return at how many loads a limit that passes was held, and why not at others; None if at all."""
+    passed = outcome.verdict == "passed" and outcome.missed
+    return f"{outcome.gate}: passed {gate_evidence(outcome)}" if passed else None
 
 
 def refuted(text: str, summary: Summary, *, sure: bool) -> Iterator[str]:
@@ -74,12 +79,11 @@ def _doubt(row: Row) -> str:
     return f"the limit lies within the interval: {_MORE}"
 
 
-def _refused(gate: Gate, found: Comparison) -> Iterator[str]:
-    for pair in found.pairs:
-        for row in pair.rows:
-            if row.metric == gate.metric and row.refusal is not None:
-                where = f"at {load_text(row)}, {pair.candidate} against {pair.baseline}"
-                yield f"  not compared {where}: {row.refusal}{_remedy(row.refusal)}"
+def _refused(outcome: GateOutcome) -> Iterator[str]:
+    for baseline, candidate, row in outcome.missed:
+        reason = row.refusal or ""
+        where = f"at {load_text(row)}, {candidate} against {baseline}"
+        yield f"  not compared {where}: {reason}{_remedy(reason)}"
 
 
 def _unusable(text: str, summary: Summary) -> Iterator[str]:

@@ -1,17 +1,18 @@
 """A run under test: its tables, and limits on it against a baseline, by the rules of ``compare --fail-on``."""
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from whichbits.analyze.comparison.comparison import Comparison, compare
-from whichbits.analyze.comparison.gates import read_gate
+from whichbits.analyze.comparison.gates import judge, read_gate
 from whichbits.analyze.comparison.pairs import pairs
 from whichbits.analyze.comparison.sources import read_source
 from whichbits.analyze.curves.load_curves import MARGIN
 from whichbits.analyze.summarize import summarize
 from whichbits.tables.loaded_run import LoadedRun, load_run
-from whichbits.testing.explanation import explained, refuted
+from whichbits.testing.explanation import explained, passed_unseen, refuted
 
 
 @dataclass(frozen=True)
@@ -33,12 +34,14 @@ class GatedRun:
     def assert_within(self, *limits: str, baseline: str | Path | None = None, sure: bool = False) -> None:
         """Fail the test where a limit, such as ``"p99_ttft +10%"``, is broken beyond doubt.
 
+        A limit that holds at each load that can be compared, but not at every load, passes with a warning.
+
         Without a baseline, the run's first arm is the baseline of its others.
 
         Args:
             limits: As ``whichbits compare --fail-on`` takes them.
             baseline: A run folder or result file, in place of the marker's.
-            sure: Fail also where a limit cannot be shown to hold.
+            sure: Fail also where a limit cannot be shown to hold, or a load cannot be compared.
 
         Raises:
             AssertionError: a limit is broken, or can be held against nothing.
@@ -47,9 +50,12 @@ class GatedRun:
         __tracebackhide__ = True
         gates = [read_gate(limit) for limit in limits]
         found = self.comparison(baseline)
-        broken = [line for gate in gates for line in explained(gate, found, sure=sure)]
+        outcomes = [judge(gate, found) for gate in gates]
+        broken = [line for outcome in outcomes if outcome.breaks(sure=sure) for line in explained(outcome)]
         if broken:
             raise AssertionError("\n".join(broken))
+        for unseen in filter(None, map(passed_unseen, outcomes)):
+            warnings.warn(unseen, stacklevel=2)
 
     def assert_holds(self, *statements: str, sure: bool = False) -> None:
         """Fail the test where a statement such as ``"w4a16.ttft_p99 at load 8 < 500 ms"`` is false of the run.

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
@@ -11,11 +11,11 @@ from urllib.parse import quote
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
-from whichbits.analyze.comparison.comparison import compare
+from whichbits.analyze.comparison.comparison import Comparison, compare
 from whichbits.analyze.comparison.pairs import pairs
 from whichbits.analyze.comparison.sources import read_source
 from whichbits.analyze.curves.load_curves import MARGIN
-from whichbits.errors import WhichbitsError
+from whichbits.errors import BadInput, WhichbitsError
 from whichbits.language.language import Code
 from whichbits.language.phrase import phrase
 from whichbits.record.run import Run
@@ -23,6 +23,7 @@ from whichbits.report.policy import POLICY
 from whichbits.report.prometheus.watched_run import WatchedRun, exposition
 from whichbits.view import pages
 from whichbits.view.catalogue import Catalogue, Entry
+from whichbits.view.comparable import comparable_with, oldest_first
 from whichbits.view.door import door
 from whichbits.view.files import content_type, files_of, find_file
 from whichbits.view.reports import Reports
@@ -66,7 +67,7 @@ class _Site:
         if entry.problem is not None:
             return _page(self._pages(request).problem(entry.name, entry.problem), status=422)
         run = Run.load(entry.folder)
-        others = [other for other in self._catalogue.entries() if other.name != entry.name]
+        others = comparable_with(entry, self._catalogue.entries())
         return _page(self._pages(request).run(entry, run, files_of(entry.folder), others))
 
     async def report(self, request: web.Request) -> web.Response:
@@ -96,10 +97,14 @@ class _Site:
                 self._pages(request).problem(phrase("Compare"), phrase("Choose two runs or more in the list.")),
                 status=400,
             )
-        entries = [self._named(name) for name in names]
-        found = await asyncio.to_thread(
-            lambda: compare(pairs([read_source(f"{entry.name}={entry.folder}") for entry in entries]), MARGIN)
-        )
+        entries = oldest_first([self._named(name) for name in names], request.query.get("baseline"))
+        try:
+            found = await asyncio.to_thread(_compared, entries)
+        except BadInput as error:
+            if error.code not in ("nothing_to_compare", "no_shared_load"):
+                raise
+            fix = phrase("Choose runs that measured an arm of the same name at the same load.")
+            return _page(self._pages(request).refusal(error, fix), status=422)
         return _page(self._pages(request).comparison(found, entries))
 
     async def metrics(self, _request: web.Request) -> web.Response:
@@ -121,6 +126,10 @@ class _Site:
         if found is None:
             raise web.HTTPNotFound(text="There is no such run here.\n")
         return found
+
+
+def _compared(entries: Sequence[Entry]) -> Comparison:
+    return compare(pairs([read_source(f"{entry.name}={entry.folder}") for entry in entries]), MARGIN)
 
 
 def asked_language(request: web.Request, default: Code) -> Code:

@@ -9,11 +9,13 @@ from typing import Any, Literal
 import msgspec
 
 from whichbits.analyze.curves.load_curves import METRICS, load_words
+from whichbits.analyze.summary import Recommendation, Summary
 from whichbits.errors import WhichbitsError
 from whichbits.language.phrase import Phrase, joined, phrase
 from whichbits.record.manifest import FILE_NAME
 from whichbits.record.run import Run
 from whichbits.record.schema import Cell, Manifest
+from whichbits.report.answer.validity import doubts
 from whichbits.view.files import is_there
 
 Progress = Literal["running", "finished", "cut short", "unreadable"]
@@ -22,6 +24,18 @@ _SILENT_SECONDS = 120.0
 """A run whose files nobody touched for so long is no longer running: scrapes come several times a second."""
 
 _WORST = ("client_limited", "client_suspect", "client_ok")
+
+
+Met = tuple[str, int | None, float | None]
+"""An arm and a load that it was measured at: concurrency and request rate."""
+
+
+@dataclass(frozen=True)
+class AnswerLine:
+    """What a run answers by one metric, and what makes it less than sure, as its report says it."""
+
+    text: str
+    doubts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -39,23 +53,15 @@ class Entry:
     ended: int = 0
     failed: int = 0
     client: str | None = None
-    answers: tuple[str, ...] = ()
+    answers: tuple[AnswerLine, ...] = ()
+    met: frozenset[Met] = frozenset()
     problem: str | None = None
 
     @property
     def words(self) -> str:
         """All that a search looks at, in small letters."""
-        return " ".join((self.name, self.study, self.source, self.progress, *self.arms, *self.answers)).casefold()
-
-
-class _Answer(msgspec.Struct):
-    text: str
-    metric: str = ""
-    ranges: list[tuple[str, float | None, float | None]] = []
-
-
-class _Summary(msgspec.Struct):
-    recommendation: list[_Answer] = []
+        answers = (answer.text for answer in self.answers)
+        return " ".join((self.name, self.study, self.source, self.progress, *self.arms, *answers)).casefold()
 
 
 class Catalogue:
@@ -108,6 +114,7 @@ def _read(folder: Path) -> Entry:
         failed=sum(cell.failed or 0 for cell in run.cells),
         client=_worst_verdict(run.cells),
         answers=_answers(folder),
+        met=frozenset((cell.arm, cell.concurrency, cell.request_rate) for cell in run.cells if cell.state == "done"),
     )
 
 
@@ -138,16 +145,17 @@ def _worst_verdict(cells: Sequence[Cell]) -> str | None:
     return next((verdict for verdict in _WORST if verdict in seen), None)
 
 
-def _answers(folder: Path) -> tuple[str, ...]:
+def _answers(folder: Path) -> tuple[AnswerLine, ...]:
     try:
-        summary = msgspec.json.decode((folder / "summary.json").read_bytes(), type=_Summary)
+        summary = msgspec.json.decode((folder / "summary.json").read_bytes(), type=Summary)
     except (OSError, msgspec.MsgspecError):
         # A run that has no report yet, or one by another version: the list does without its answer.
         return ()
-    return tuple(map(_sayable, summary.recommendation))
+    told = summary.recommendation
+    return tuple(AnswerLine(_sayable(each), doubts(each, summary, beside_text=True)) for each in told)
 
 
-def _sayable(answer: _Answer) -> str:
+def _sayable(answer: Recommendation) -> str:
     """Return the recorded text, which in other languages says who leads up to which load."""
     if answer.metric not in METRICS or not answer.ranges:
         return answer.text

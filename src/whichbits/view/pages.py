@@ -1,5 +1,6 @@
 """Pages as text: templates filled with what is known of runs."""
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -27,7 +28,7 @@ from whichbits.report.comparison.wording import (
     load_text,
     method_text,
     metric_name,
-    names_of,
+    open_text,
     refusals,
     remarks,
     shown,
@@ -43,6 +44,7 @@ _NS = 1e9
 _NAMES: dict[Code, str] = {"en": "English", "ko": "한국어"}
 """Each language by its own name."""
 _KIB = 1024
+_DATED = re.compile(r"\d{4}-\d{2}-\d{2}T\d{4}")
 
 
 PROGRESS = {
@@ -90,19 +92,23 @@ class Pages:
 
     def comparison(self, found: Comparison, entries: Sequence[Entry]) -> str:
         """Return the comparison of runs; the first is the baseline."""
-        return self._fill(
-            "compare.html.j2", pairs=[self._pair(pair, found.margin) for pair in found.pairs], entries=entries
-        )
+        pairs = [self._pair(pair, found.margin) for pair in found.pairs]
+        runs = [("run", entry.name) for entry in entries]
+        turns = {entry.name: [*runs, ("baseline", entry.name), *self._asked().items()] for entry in entries}
+        return self._fill("compare.html.j2", pairs=pairs, entries=entries, turns=turns)
 
     def problem(self, title: str, text: str) -> str:
         """Return a page that says what is the matter."""
         return self._fill("problem.html.j2", title=title, what=tell(text, self._spoken), why=None, fix=None, code=None)
 
-    def refusal(self, error: WhichbitsError) -> str:
-        """Return an error as a page."""
-        what, why, fix = (tell(text, self._spoken) for text in (error.what, error.why, error.fix))
+    def refusal(self, error: WhichbitsError, fix: str | None = None) -> str:
+        """Return an error as a page; ``fix`` is what to do here, where the error's own is for the command line."""
+        what, why, fix = (tell(text, self._spoken) for text in (error.what, error.why, fix or error.fix))
         title = phrase("This cannot be shown")
         return self._fill("problem.html.j2", title=title, what=what, why=why, fix=fix, code=error.code)
+
+    def _asked(self) -> dict[str, str]:
+        return {"lang": self._spoken.code} if self._spoken.code != self._default else {}
 
     def _pair(self, pair: PairComparison, margin: float) -> dict[str, Any]:
         method = method_text(pair, margin)
@@ -114,9 +120,10 @@ class Pages:
                 for name, values in pair.differences.items()
             },
             "rows": [(_compared(row), row.verdict.replace("_", "-")) for row in shown(pair)],
+            "open": open_text(pair, margin),
             "method": method.titled() if isinstance(method, Phrase) else method,
-            "refusals": {tell(reason, self._spoken): names_of(rows) for reason, rows in refusals(pair).items()},
-            "remarks": {tell(reason, self._spoken): names_of(rows) for reason, rows in remarks(pair).items()},
+            "refusals": {tell(reason, self._spoken): names for reason, names in refusals(pair).items()},
+            "remarks": {tell(reason, self._spoken): names for reason, names in remarks(pair).items()},
         }
 
     def _fill(self, template: str, **values: Any) -> str:
@@ -127,8 +134,7 @@ class Pages:
             if other != code
         ]
         words = {"progress_words": PROGRESS, "source_words": SOURCES, "client_words": CLIENT}
-        asked = {"lang": code} if code != self._default else {}
-        values = {"language": code, "languages": others, "asked": asked, **words, **values}
+        values = {"language": code, "languages": others, "asked": self._asked(), **words, **values}
         return _environment(code).get_template(template).render(**values)
 
 
@@ -174,11 +180,17 @@ def _size(count: int) -> str:
     return f"{size:.1f} GiB"
 
 
+def _dated(name: str) -> tuple[str, str]:
+    """Return the date that a run's name begins with, which must not be broken over lines, and the rest."""
+    found = _DATED.match(name)
+    return (found[0], name[found.end() :]) if found else ("", name)
+
+
 def _when(created: str) -> str:
     return created.replace("T", " ")[:16]
 
 
-def _linked(path: str, query: Mapping[str, str]) -> str:
+def _linked(path: str, query: Mapping[str, str] | Sequence[tuple[str, str]]) -> str:
     """Return an address with its query, if there is one."""
     return f"{path}?{urlencode(query)}" if query else path
 
@@ -199,7 +211,7 @@ def _environment(code: Code) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"size": _size, "when": _when, "address": lambda text: quote(text, safe="")}
+    environment.filters |= {"size": _size, "when": _when, "dated": _dated, "address": lambda text: quote(text, safe="")}
     environment.filters |= {"path": quote, "recognised": recognise, "coded": coded}
     environment.globals |= {"say": say, "link": _linked}
     return environment

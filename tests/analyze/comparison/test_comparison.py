@@ -15,11 +15,15 @@ from tests.record.make_run import PowerLaw, SyntheticArm, make_run
 from whichbits.analyze.cells.noise import Replicates
 from whichbits.analyze.comparison.comparison import NO_LOAD, THIN, compare_pair
 from whichbits.analyze.comparison.sources import read_source
+from whichbits.analyze.summary import CellSummary
 
 T4 = 2.776
 """97.5 % point of t with 4 degrees of freedom, as printed in tables."""
 
 SPREAD = 0.02
+
+ANOTHER = bench(lambda _: 0.010, start_times=[0.0101 * index for index in range(1200)])
+"""As fast, but measured once more."""
 
 
 def test_the_ratio_is_candidate_over_baseline(tmp_path: Path) -> None:
@@ -32,7 +36,7 @@ def test_the_ratio_is_candidate_over_baseline(tmp_path: Path) -> None:
 
 
 def test_without_noise_only_the_assumed_spread_is_left(tmp_path: Path) -> None:
-    found = row(of_files(tmp_path, bench(lambda _: 0.010), bench(lambda _: 0.010)), "tpot_ms.p50")
+    found = row(of_files(tmp_path, bench(lambda _: 0.010), ANOTHER), "tpot_ms.p50")
 
     reach = math.exp(T4 * SPREAD)
     assert found.low == pytest.approx(1 / reach, rel=1e-3)
@@ -41,7 +45,7 @@ def test_without_noise_only_the_assumed_spread_is_left(tmp_path: Path) -> None:
 
 def test_more_throughput_is_better(tmp_path: Path) -> None:
     faster = bench(lambda _: 0.01, output_throughput=160.0)
-    found = row(of_files(tmp_path, bench(lambda _: 0.01), faster), "output_tokens_per_s")
+    found = row(of_files(tmp_path, ANOTHER, faster), "output_tokens_per_s")
 
     assert found.ratio == pytest.approx(2.0)
     assert found.verdict == "better"
@@ -203,7 +207,7 @@ def test_two_runs_are_compared_from_the_schedule(tmp_path: Path) -> None:
 def test_a_prediction_is_not_paired_with_what_was_measured(tmp_path: Path) -> None:
     measured = side(tmp_path, bench(noisy(1)))
     draws: dict[int, Replicates] = {cell.cell: {"tpot_ms.mean": np.full(7, 2.3)} for cell in measured.cells}
-    predicted = replace(measured, resampled=draws, predicted=True)
+    predicted = replace(measured, resampled=draws, predicted=True, requests={})
 
     assert row(compare_pair((measured, predicted)), "tpot_ms.mean").paired is False
     assert row(compare_pair((predicted, predicted)), "tpot_ms.mean").paired is True
@@ -228,5 +232,52 @@ def test_an_equal_pair_is_called_equal_once_repeats_show_it(tmp_path: Path) -> N
     arm = {"bf16": SyntheticArm(tpot_ms=PowerLaw(10.0))}
     (ours,) = read_source(str(make_run(tmp_path, arm, loads=(8,), repeats=8))).sides
 
-    found = row(compare_pair((ours, renamed(ours, "again"))), "tpot_ms.mean")
+    found = row(compare_pair((ours, replace(ours, name="again", requests={}))), "tpot_ms.mean")
     assert (found.verdict, found.practical, found.significant) == ("equal", False, False)
+
+
+def test_the_same_requests_are_equal_without_any_assumed_spread(tmp_path: Path) -> None:
+    arm = {"bf16": SyntheticArm(tpot_ms=PowerLaw(10.0), client="client_limited")}
+    (ours,) = read_source(str(make_run(tmp_path, arm, loads=(4, 8)))).sides
+    again = compare_pair((ours, renamed(ours, "again")))
+
+    assert again.identical
+    assert {each.verdict for each in again.rows} == {"equal"}
+    assert {(each.ratio, each.low, each.high) for each in again.rows} == {(1.0, 1.0, 1.0)}
+    assert {each.concurrency for each in again.rows} == {4, 8}
+
+
+def test_one_request_that_differs_makes_it_another_measurement(tmp_path: Path) -> None:
+    slower = bench(lambda at: 0.010 if at else 0.011)
+
+    assert not of_files(tmp_path, bench(lambda _: 0.010), slower).identical
+    assert of_files(tmp_path, slower, slower).identical
+
+
+def test_repeats_that_are_usable_on_both_sides_are_used_and_the_others_told(tmp_path: Path) -> None:
+    arms = {name: SyntheticArm(tpot_ms=PowerLaw(at)) for name, at in (("a", 10.0), ("b", 12.0))}
+    ours, theirs = read_source(str(make_run(tmp_path, arms, loads=(4,), repeats=3, per_stream=30))).sides
+    limited = replace(theirs, cells=tuple(_limited(cell) if cell.repeat == 1 else cell for cell in theirs.cells))
+    nothing = replace(theirs, cells=tuple(map(_limited, theirs.cells)))
+
+    found = row(compare_pair((ours, limited)), "tpot_ms.p50")
+    assert (found.repeats, found.verdict) == (2, "worse")
+    assert "1 of 3 repeats not used (b: client limited)" in found.notes
+    assert row(compare_pair((ours, nothing)), "tpot_ms.p50").refusal == "b: client limited"
+
+
+def test_a_load_at_which_neither_side_has_the_metric_is_not_left_out(tmp_path: Path) -> None:
+    arms = {name: SyntheticArm(tpot_ms=PowerLaw(at)) for name, at in (("a", 10.0), ("b", 12.0))}
+    sides = read_source(str(make_run(tmp_path, arms, loads=(4, 8)))).sides
+    ours, theirs = (replace(each, cells=tuple(map(_without_tpot_at_8, each.cells))) for each in sides)
+    rows = [each for each in compare_pair((ours, theirs)).rows if each.metric == "tpot_ms.p50"]
+
+    assert [(each.concurrency, each.refusal) for each in rows] == [(4, None), (8, "a does not have it")]
+
+
+def _without_tpot_at_8(cell: CellSummary) -> CellSummary:
+    return replace(cell, tpot_ms=replace(cell.tpot_ms, p50=None)) if cell.concurrency == 8 else cell
+
+
+def _limited(cell: CellSummary) -> CellSummary:
+    return replace(cell, client_verdict="client_limited")

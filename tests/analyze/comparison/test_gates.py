@@ -88,6 +88,30 @@ def test_one_bad_load_fails_it_and_is_named() -> None:
     assert outcome.rows == (("a", "b", ROW),)
 
 
+def test_what_was_not_compared_does_not_pass_unseen() -> None:
+    fine = replace(ROW, concurrency=1, ratio=1.0, low=0.98, high=1.02)
+    missed = replace(ROW, ratio=None, low=None, high=None, significant=None, refusal="b: client limited")
+    outcome = judge(read_gate("p99_ttft +10%"), comparison(fine, missed))
+
+    assert (outcome.verdict, outcome.compared, outcome.missed) == ("passed", 1, (("a", "b", missed),))
+    assert (outcome.breaks(sure=False), outcome.breaks(sure=True)) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("gate", "breaks"),
+    [
+        ("p99_ttft +10%", (True, True)),
+        ("p99_ttft +15%", (False, True)),
+        ("p99_ttft +30%", (False, False)),
+        ("p99_tpot +10%", (True, True)),
+    ],
+)
+def test_one_rule_says_what_fails_a_build(gate: str, breaks: tuple[bool, bool]) -> None:
+    outcome = judge(read_gate(gate), comparison(ROW))
+
+    assert (outcome.breaks(sure=False), outcome.breaks(sure=True)) == breaks
+
+
 def test_a_gate_that_meets_nothing_does_not_pass() -> None:
     refused = replace(ROW, ratio=None, low=None, high=None, refusal="defined differently")
 

@@ -134,3 +134,15 @@ def test_what_is_nothing_is_refused(tmp_path: Path) -> None:
     assert code_of(str(tmp_path / "empty")) == "no_results"
     assert code_of(str(tmp_path / "missing")) == "unreadable_file"
     assert code_of(str(broken)) == "summary_broken"
+
+
+def test_a_summary_is_the_same_measurement_as_itself_and_as_no_other(tmp_path: Path) -> None:
+    paths = []
+    for name, per_stream in (("one", 4), ("other", 5)):
+        folder = make_run(tmp_path / name, loads=(4,), per_stream=per_stream)
+        content = summary_json(summarize(Run.load(folder))).decode()
+        paths.append(str(written(tmp_path / f"{name}-kept", "summary.json", content)))
+    (one, *_), (other, *_) = (read_source(path).sides for path in paths)
+
+    assert compare_pair((one, read_source(paths[0]).sides[0])).identical
+    assert not compare_pair((one, other)).identical

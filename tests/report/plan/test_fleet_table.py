@@ -19,7 +19,7 @@ def day(*prospects: Prospect) -> FleetDay:
     return found
 
 
-def said(prospects: list[Prospect], single: FleetDay, mixed: FleetDay | None) -> str:
+def said(prospects: list[Prospect], single: FleetDay, mixed: FleetDay | None, front: tuple[FleetDay, ...] = ()) -> str:
     cheapest = mixed if mixed is not None and mixed.cost_per_day < single.cost_per_day else single
     answer = Answer(
         study="by hand",
@@ -33,7 +33,7 @@ def said(prospects: list[Prospect], single: FleetDay, mixed: FleetDay | None) ->
         cost_high=None,
         single=(single,),
         mixed=mixed,
-        front=(),
+        front=front,
         what_if=(),
         binding=(),
         rests_on={},
@@ -79,3 +79,14 @@ def test_an_interval_whose_lower_end_is_not_known_says_so() -> None:
     assert "5.00 to 9.00" in said([known], day(known), None)
     half = replace(known, low=None)
     assert "– to 9.00" in said([half], day(half), None)  # noqa: RUF001 - what stands for nothing in tables
+
+
+def test_fleets_of_one_size_are_told_apart_by_how_long_they_are_up() -> None:
+    whole, half = day(W8A8), day(W8A8)
+    half = replace(half, hours=half.hours[:12])
+    up = [sum(sum(hour.replicas) for hour in each.hours) for each in (whole, half)]
+    page = said([W8A8], whole, None, (half, whole))
+
+    assert up[0] > up[1]
+    for hours, fleet in zip(up, (whole, half), strict=True):
+        assert f"w8a8 on {W8A8.option.gpu} {hours} {fleet.cost_per_day:,.2f}" in page

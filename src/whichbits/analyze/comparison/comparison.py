@@ -1,5 +1,6 @@
 """Two arms against each other, load by load and metric by metric: ratio, interval, and what both allow to say."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -7,12 +8,15 @@ from typing import Literal
 import numpy as np
 
 from whichbits.analyze.cells.noise import variance
-from whichbits.analyze.comparison.sides import Load, Pair, Side, Sides, read, refusal, same_prompts
+from whichbits.analyze.comparison.resolution import Coarse, coarse
+from whichbits.analyze.comparison.sides import Load, Pair, Side, Sides, identical, read, refusal, same_prompts
 from whichbits.analyze.crossings.bands import LogRatios, bands
 from whichbits.analyze.crossings.decision import ratio_intervals
 from whichbits.analyze.curves.load_curves import MARGIN, METRICS, is_thin
 from whichbits.analyze.curves.meaning import Shared, shared_meaning
 from whichbits.analyze.summary import CellSummary, Metric
+from whichbits.language.phrase import phrase
+from whichbits.language.recognition import recognise
 from whichbits.record.timelines import Floats
 
 Verdict = Literal["better", "worse", "negligible", "equal", "unclear", "thin", "no_interval", "not_comparable"]
@@ -22,6 +26,8 @@ _NOT_TOLD = "not told"
 THIN = "fewer than 10 samples beyond the percentile"
 
 NO_LOAD = "no load is told: comparable only if both sides met the same"
+
+NO_REPEAT = phrase("the sides have no repeat in common")
 
 _Z = 1.96
 
@@ -59,6 +65,10 @@ class PairComparison:
     candidate: str
     differences: dict[str, tuple[str, str]]
     rows: tuple[Row, ...]
+    identical: bool = False
+    """True if both sides are the same requests: every row is then equal without any spread that runs may have."""
+    coarse: Coarse | None = None
+    """Set where so few repeats can show nothing equal, whatever they measure."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +89,8 @@ class _Place:
     pairs: tuple[Pair, ...]
     shared: Shared
     refusal: str | None
+    unused: tuple[str, ...] = ()
+    """Why other repeats that both sides have are left out."""
 
     @property
     def values(self) -> Values:
@@ -109,27 +121,70 @@ def compare(pairs: Sequence[Sides], margin: float = MARGIN) -> Comparison:
 def compare_pair(sides: Sides, margin: float = MARGIN) -> PairComparison:
     """Compare two sides at the loads that both have, under every metric that either knows."""
     loads = [load for load in sides[0].loads if load in sides[1].loads]
-    rows = tuple(row for metric in METRICS for row in _rows(sides, metric, loads, margin))
-    return PairComparison(sides[0].name, sides[1].name, _differences(*sides), rows)
+    same = identical(sides)
+    rows = tuple(row for metric in METRICS for row in _rows(sides, metric, loads, margin, same=same))
+    # A prediction is not repeated: more of it would say the same.
+    few = None if same or any(side.predicted for side in sides) else coarse(*_seen(rows), margin)
+    return PairComparison(sides[0].name, sides[1].name, _differences(*sides), rows, same, few)
 
 
-def _rows(sides: Sides, metric: Metric, loads: Sequence[Load], margin: float) -> Iterator[Row]:
+def _seen(rows: Sequence[Row]) -> tuple[int, int]:
+    """Return the most repeats of a row, and at how many loads any one metric is compared."""
+    compared = [row for row in rows if row.ratio is not None]
+    loads = Counter(row.metric for row in compared)
+    return max((row.repeats for row in compared), default=0), max(loads.values(), default=0)
+
+
+def _rows(sides: Sides, metric: Metric, loads: Sequence[Load], margin: float, *, same: bool) -> Iterator[Row]:
     places = [_place(sides, metric, load) for load in loads]
-    known = [place for place in places if place.refusal is None and place.pairs]
+    if all(place.values == (None, None) for place in places):
+        return  # neither side knows the metric
+    if same:
+        yield from (_identity(place) for place in places if None not in place.values)
+        return
+    known = [place for place in places if place.refusal is None]
     estimates = {place.load: found for place, found in zip(known, _estimates(sides, known), strict=True)}
     for place in places:
         if place.load in estimates:
             yield _row(sides, place, estimates[place.load], margin)
-        elif place.values != (None, None):
+        else:
             yield Row(place.metric, *place.load, *place.values, "not_comparable", refusal=place.refusal)
 
 
 def _place(sides: Sides, metric: Metric, load: Load) -> _Place:
+    """Return the usable repeats that both sides have, or all of them and why none is usable."""
     ours, theirs = (side.at(load) for side in sides)
     pairs = tuple((ours[repeat], theirs[repeat]) for repeat in sorted(ours.keys() & theirs.keys()))
-    shared = shared_meaning(*pairs[0], metric) if pairs else Shared((metric, metric))
-    refusals = (refusal(sides, metric, pair, shared) for pair in pairs)
-    return _Place(metric, load, pairs, shared, next((each for each in refusals if each), None))
+    if not pairs:
+        return _Place(metric, load, (), Shared((metric, metric)), NO_REPEAT)
+    meanings = [shared_meaning(*pair, metric) for pair in pairs]
+    refusals = [refusal(sides, metric, pair, shared) for pair, shared in zip(pairs, meanings, strict=True)]
+    usable = [at for at, reason in enumerate(refusals) if reason is None]
+    if not usable:
+        return _Place(metric, load, pairs, meanings[0], refusals[0])
+    unused = tuple(reason for reason in refusals if reason is not None)
+    return _Place(metric, load, tuple(pairs[at] for at in usable), meanings[usable[0]], None, unused)
+
+
+def _identity(place: _Place) -> Row:
+    """Return a row of one measurement held against itself."""
+    baseline, candidate = place.values
+    return Row(
+        metric=place.metric,
+        concurrency=place.load[0],
+        request_rate=place.load[1],
+        baseline=baseline,
+        candidate=candidate,
+        verdict="equal",
+        ratio=1.0,
+        low=1.0,
+        high=1.0,
+        practical=False,
+        significant=False,
+        paired=True,
+        repeats=len(place.pairs),
+        notes=place.shared.caveats,
+    )
 
 
 def _estimates(sides: Sides, places: Sequence[_Place]) -> list[_Estimate]:
@@ -192,6 +247,10 @@ def _notes(place: _Place, *, thin: bool) -> Iterator[str]:
     yield from place.shared.caveats
     if thin:
         yield THIN
+    if place.unused:
+        count = len(place.unused) + len(place.pairs)
+        why = recognise(place.unused[0])
+        yield phrase("{unused} of {count} repeats not used ({why})", unused=len(place.unused), count=count, why=why)
     if place.load == (None, None):
         yield NO_LOAD
 

@@ -2,11 +2,10 @@
 
 import math
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from whichbits.analyze.comparison.comparison import Comparison, PairComparison, Row
+from whichbits.analyze.comparison.comparison import Comparison, Row
 from whichbits.analyze.curves.load_curves import METRICS
 from whichbits.analyze.summary import Metric
 from whichbits.errors import BadInput
@@ -38,11 +37,25 @@ class Gate:
 
 @dataclass(frozen=True)
 class GateOutcome:
-    """What became of a gate, over all pairs and loads; ``rows`` are (baseline, candidate, row) that decided it."""
+    """What became of a gate, over all pairs and loads; ``rows`` are (baseline, candidate, row) that decided it.
+
+    ``compared`` counts the loads that it was held against, ``missed`` are rows that could not be compared.
+    """
 
     gate: str
     verdict: GateVerdict
     rows: tuple[tuple[str, str, Row], ...]
+    compared: int = 0
+    missed: tuple[tuple[str, str, Row], ...] = ()
+
+    def breaks(self, *, sure: bool) -> bool:
+        """Say whether this fails a build: ``sure`` if also what cannot be shown to hold at each load does.
+
+        A gate that can be held against nothing always does.
+        """
+        if self.verdict == "passed":
+            return sure and bool(self.missed)
+        return sure or self.verdict != "uncertain"
 
 
 def read_gate(text: str) -> Gate:
@@ -66,16 +79,18 @@ def read_gate(text: str) -> Gate:
 
 def judge(gate: Gate, comparison: Comparison) -> GateOutcome:
     """Hold every comparable row of the gate's metric against its limit; the gravest verdict is the gate's."""
-    rows = [
-        (pair, row)
+    asked = [
+        (pair.baseline, pair.candidate, row)
         for pair in comparison.pairs
         for row in pair.rows
-        if row.metric == gate.metric and row.ratio is not None
+        if row.metric == gate.metric
     ]
+    rows = [each for each in asked if each[2].ratio is not None]
+    missed = tuple(each for each in asked if each[2].ratio is None)
     for verdict in ("failed", "uncertain"):
-        if beyond := [(pair, row) for pair, row in rows if _verdict(gate, row) == verdict]:
-            return GateOutcome(gate.text, verdict, tuple(_named(beyond)))
-    return GateOutcome(gate.text, "passed" if rows else "undecidable", ())
+        if beyond := tuple(each for each in rows if _verdict(gate, each[2]) == verdict):
+            return GateOutcome(gate.text, verdict, beyond, len(rows), missed)
+    return GateOutcome(gate.text, "passed" if rows else "undecidable", (), len(rows), missed)
 
 
 def undecidable(gate: GateOutcome) -> BadInput:
@@ -94,10 +109,6 @@ def _verdict(gate: Gate, row: Row) -> GateVerdict:
     if gate.above:
         return "failed" if row.low > gate.limit else "passed" if row.high <= gate.limit else "uncertain"
     return "failed" if row.high < gate.limit else "passed" if row.low >= gate.limit else "uncertain"
-
-
-def _named(rows: Iterable[tuple[PairComparison, Row]]) -> Iterable[tuple[str, str, Row]]:
-    return ((pair.baseline, pair.candidate, row) for pair, row in rows)
 
 
 def _metric(name: str) -> Metric:

@@ -8,6 +8,7 @@ from whichbits.analyze.cells.noise import Replicates
 from whichbits.analyze.curves.load_curves import why_unusable
 from whichbits.analyze.curves.meaning import Shared
 from whichbits.analyze.summary import CellSummary, Metric
+from whichbits.language.phrase import joined
 
 Load = tuple[int | None, float | None]
 """Concurrency and request rate."""
@@ -33,6 +34,8 @@ class Side:
     """By number of the cell; empty where no requests are kept."""
     prompts: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     """Prompt lengths in the order of requests, by number of the cell: equal ones are taken for the same prompts."""
+    requests: Mapping[int, str] = field(default_factory=dict)
+    """A digest of all that is recorded of its requests, by number of the cell: equal ones are the same measurement."""
     slo: str | None = None
     predicted: bool = False
     """What a prediction leaves open are its constants, not which requests came: that pairs with predictions only."""
@@ -49,6 +52,16 @@ class Side:
 
 Sides = tuple[Side, Side]
 """Baseline and candidate."""
+
+
+def identical(sides: Sides) -> bool:
+    """Say whether both sides are one measurement: at each load and repeat of theirs the same requests, to the bit."""
+    one, other = (
+        {(cell.concurrency, cell.request_rate, cell.repeat): side.requests.get(cell.cell) for cell in side.cells}
+        for side in sides
+    )
+    known = {digest for digest in one.values() if digest is not None}
+    return bool(known) and one == other and sides[0].slo == sides[1].slo
 
 
 def same_prompts(sides: Sides, pair: Pair) -> bool:
@@ -71,7 +84,7 @@ def refusal(sides: Sides, metric: Metric, pair: Pair, shared: Shared) -> str | N
     """Say why a metric of two cells must not be compared, or None if it may."""
     for side, cell, holder in zip(sides, pair, shared.holders, strict=True):
         if reason := why_unusable(cell):
-            return f"{side.name}: {reason}"
+            return joined(": ", [side.name, reason])
         if read(cell, metric, holder) is None:
             return f"{side.name} does not have it"
     if shared.refusal:

@@ -1,5 +1,6 @@
 """What can be compared: run folders, summary.json files, and other tools' results, each as its arms."""
 
+import hashlib
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
@@ -94,6 +95,7 @@ def _of_run(run: Run, more: dict[str, dict[str, str]]) -> tuple[Side, ...]:
     bounds, examined = slo_of(run), examine(run)
     summary = examined.summary
     prompts = {cell.cell: sent for cell in run.cells if (sent := _prompts(cell, run.of_cell(cell.cell)))}
+    digests = {cell.cell: digest for cell in run.cells if (digest := _digest(run.of_cell(cell.cell))) is not None}
     told = {"source": run.manifest.source} | _hardware(run.manifest)
     return tuple(
         Side(
@@ -102,6 +104,7 @@ def _of_run(run: Run, more: dict[str, dict[str, str]]) -> tuple[Side, ...]:
             facts=told | _facts(summary.arms.get(name)) | more.get(name, {}),
             resampled=examined.resampled,
             prompts=prompts,
+            requests=digests,
             slo=None if bounds is None else bounds.model_dump_json(),
             predicted=run.manifest.source == "predicted",
         )
@@ -112,8 +115,17 @@ def _of_run(run: Run, more: dict[str, dict[str, str]]) -> tuple[Side, ...]:
 def _of_summary(summary: Summary) -> tuple[Side, ...]:
     names = dict.fromkeys(cell.arm for cell in summary.cells)
     told = {"source": summary.source}
+    # A summary keeps no requests: what was measured of them to the last digit is as good.
+    digests = {cell.cell: hashlib.sha256(msgspec.json.encode(cell)).hexdigest() for cell in summary.cells}
     return tuple(
-        Side(name, _cells(summary, name), told | _facts(summary.arms.get(name)), slo="not told") for name in names
+        Side(
+            name=name,
+            cells=_cells(summary, name),
+            facts=told | _facts(summary.arms.get(name)),
+            requests=digests,
+            slo="not told",
+        )
+        for name in names
     )
 
 
@@ -126,6 +138,18 @@ def _prompts(cell: Cell, requests: pa.Table) -> tuple[int, ...]:
     lengths: list[int | None] = requests.sort_by("index")["prompt_tokens"].to_pylist()
     known = tuple(length for length in lengths if length is not None)
     return known if cell.state == "done" and len(known) == len(lengths) else ()
+
+
+def _digest(requests: pa.Table) -> str | None:
+    """Return what only the same requests have; None where none are kept."""
+    if not requests.num_rows:
+        return None
+    # Numbered anew, a cell of another run may be the same; rows lie together, so that equal ones have equal bytes.
+    batches = requests.drop_columns(["cell"]).sort_by("index").combine_chunks().to_batches()
+    digest = hashlib.sha256()
+    for batch in batches:
+        digest.update(batch.serialize())
+    return digest.hexdigest()
 
 
 def _facts(arm: ArmSummary | None) -> dict[str, str]:

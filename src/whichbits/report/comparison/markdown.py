@@ -17,7 +17,7 @@ from whichbits.report.comparison.wording import (
     load_text,
     method_text,
     metric_name,
-    names_of,
+    open_text,
     refusals,
     remarks,
     shown,
@@ -64,6 +64,8 @@ def _pair(pair: PairComparison, margin: float, spoken: Language) -> Iterable[str
         yield _table(spoken.say_all((phrase("differs"), phrase("baseline"), phrase("candidate"))), rows)
     if shown(pair):
         yield _table(spoken.say_all(_HEADINGS), list(_rows(pair, spoken)))
+    if (undecided := open_text(pair, margin)) is not None:
+        yield escaped(spoken.say(undecided))
     method = spoken.say(method_text(pair, margin))
     yield f"{escaped(method[:1].upper() + method[1:])}."
     for title, found in (
@@ -72,7 +74,7 @@ def _pair(pair: PairComparison, margin: float, spoken: Language) -> Iterable[str
     ):
         if found:
             yield f"**{spoken.say(title)}**"
-            told = (f"{tell(reason, spoken)}: {spoken.say(names_of(rows))}" for reason, rows in found.items())
+            told = (f"{tell(reason, spoken)}: {spoken.say(names)}" for reason, names in found.items())
             yield "\n".join(f"* {escaped(each)}" for each in told)
 
 

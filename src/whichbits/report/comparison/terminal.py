@@ -8,7 +8,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from whichbits.analyze.comparison.comparison import Comparison, PairComparison, Row
+from whichbits.analyze.comparison.comparison import Comparison, PairComparison
 from whichbits.analyze.comparison.gates import GateOutcome
 from whichbits.language.language import ENGLISH, Language
 from whichbits.language.phrase import phrase
@@ -23,7 +23,7 @@ from whichbits.report.comparison.wording import (
     load_text,
     method_text,
     metric_name,
-    names_of,
+    open_text,
     refusals,
     remarks,
     shown,
@@ -60,6 +60,8 @@ def _sections(comparison: Comparison, gates: Sequence[GateOutcome], spoken: Lang
         yield Text("")
         if shown(pair):
             yield _indented(Fitted(_rows(pair, spoken)))
+        if (undecided := open_text(pair, comparison.margin)) is not None:
+            yield Padding(Text(plain(spoken.say(undecided))), (0, 0, 0, 1))
         yield Padding(Text(spoken.say(method_text(pair, comparison.margin)), style="dim"), (0, 0, 0, 1))
         yield from _reasons(phrase("Not compared"), refusals(pair), spoken)
         yield from _reasons(phrase("To bear in mind"), remarks(pair), spoken)
@@ -99,11 +101,11 @@ def _rows(pair: PairComparison, spoken: Language) -> Table:
     return table
 
 
-def _reasons(title: str, found: dict[str, list[Row]], spoken: Language) -> Iterable[RenderableType]:
+def _reasons(title: str, found: dict[str, str], spoken: Language) -> Iterable[RenderableType]:
     if found:
         yield Text(f"\n{spoken.say(title)}", style="bold")
-        for reason, rows in found.items():
-            yield Padding(Text(plain(f"{tell(reason, spoken)}: {spoken.say(names_of(rows))}")), (0, 0, 0, 1))
+        for reason, names in found.items():
+            yield Padding(Text(plain(f"{tell(reason, spoken)}: {spoken.say(names)}")), (0, 0, 0, 1))
 
 
 def _gates(gates: Sequence[GateOutcome], spoken: Language) -> Table:

@@ -1,12 +1,13 @@
 """A comparison in words: what is compared, how much it changed, how sure that is, and why a number is missing."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from whichbits.analyze import amounts
 from whichbits.analyze.comparison.comparison import PairComparison, Row
 from whichbits.analyze.comparison.gates import GateOutcome
 from whichbits.analyze.curves.load_curves import METRICS
 from whichbits.language.phrase import Phrase, joined, phrase
+from whichbits.language.recognition import recognise
 from whichbits.report.wording import MISSING
 from whichbits.study.model import load_name
 
@@ -79,40 +80,95 @@ def load_text(row: Row) -> str:
 
 
 def shown(pair: PairComparison) -> list[Row]:
-    """Return the rows that are compared and tell most."""
+    """Return the rows that are compared and tell most; none of one measurement held against itself."""
+    return [] if pair.identical else [row for row in _telling(pair) if not _is_left_open(pair, row)]
+
+
+def left_open(pair: PairComparison) -> list[Row]:
+    """Return the rows within the margin that so few repeats cannot show to be equal: they are told in one line."""
+    return [row for row in _telling(pair) if _is_left_open(pair, row)]
+
+
+def _telling(pair: PairComparison) -> list[Row]:
     compared = [row for row in pair.rows if row.refusal is None]
     metrics = {row.metric for row in compared}
     return [row for row in compared if _BESIDES.get(row.metric) not in metrics]
 
 
-def refusals(pair: PairComparison) -> dict[str, list[Row]]:
-    """Return the rows that were not compared, by reason."""
+def _is_left_open(pair: PairComparison, row: Row) -> bool:
+    return pair.coarse is not None and row.verdict == "unclear" and row.practical is False
+
+
+def open_text(pair: PairComparison, margin: float) -> str | None:
+    """Say once which rows so few repeats leave open, and how many would do; None if there are none."""
+    rows, few = left_open(pair), pair.coarse
+    if not rows or few is None:
+        return None
+    said = phrase(
+        "Within {margin:g} %, but {times} each leave at best ±{reach:.1f} %, too much to call them equal: {names}",
+        margin=margin * 100,
+        times=amounts.repeats(few.repeats),
+        reach=few.reach * 100,
+        names=names_of(rows, _telling(pair)),
+    )
+    if few.needed is None:
+        return said
+    return joined(". ", [said, phrase("At least {times} can.", times=amounts.repeats(few.needed))])
+
+
+def refusals(pair: PairComparison) -> dict[str, str]:
+    """Return what was not compared, by reason."""
     found: dict[str, list[Row]] = {}
     for row in pair.rows:
         if row.refusal is not None:
             found.setdefault(row.refusal, []).append(row)
-    return found
+    return {reason: names_of(rows, pair.rows) for reason, rows in found.items()}
 
 
-def remarks(pair: PairComparison) -> dict[str, list[Row]]:
-    """Return the rows that need a remark, by remark."""
+def remarks(pair: PairComparison) -> dict[str, str]:
+    """Return what needs a remark, by remark."""
     found: dict[str, list[Row]] = {}
-    for row in shown(pair):
+    for row in (among := _telling(pair)):
         for note in row.notes:
             found.setdefault(note, []).append(row)
-    return found
+    return {note: names_of(rows, among) for note, rows in found.items()}
 
 
-def names_of(rows: Iterable[Row]) -> str:
-    """Return metrics with their loads: ``p99 TTFT at c1, c8; median TTFT at c1``."""
+def names_of(rows: Sequence[Row], among: Sequence[Row]) -> str:
+    """Return loads and metrics: ``all metrics at c1, c8; median TTFT, p99 TTFT at c4``.
+
+    All metrics are those that ``among`` has at that load.
+    """
+    whole = [load for load in _loads(rows) if _count(rows, load) == _count(among, load) > 1]
+    everything = [phrase("all metrics at {loads}", loads=", ".join(whole))] if whole else []
+    rest = [row for row in rows if load_text(row) not in whole]
+    return joined("; ", [*everything, *([_by_metric(rest)] if rest else [])])
+
+
+def _by_metric(rows: Iterable[Row]) -> str:
+    """Return metrics of the same loads together."""
     loads: dict[str, list[str]] = {}
     for row in rows:
         loads.setdefault(METRICS[row.metric].name, []).append(load_text(row))
-    return joined("; ", [phrase("{name} at {loads}", name=name, loads=", ".join(at)) for name, at in loads.items()])
+    alike: dict[str, list[str]] = {}
+    for name, at in loads.items():
+        alike.setdefault(", ".join(at), []).append(name)
+    parts = [phrase("{name} at {loads}", name=joined(", ", names), loads=at) for at, names in alike.items()]
+    return joined("; ", parts)
+
+
+def _loads(rows: Iterable[Row]) -> list[str]:
+    return list(dict.fromkeys(load_text(row) for row in rows))
+
+
+def _count(rows: Iterable[Row], load: str) -> int:
+    return sum(load_text(row) == load for row in rows)
 
 
 def method_text(pair: PairComparison, margin: float) -> str:
     """Say how the intervals came about, and what they are held against."""
+    if pair.identical:
+        return phrase("both sides are the same requests: equal, there is nothing to compare")
     compared = [row for row in pair.rows if row.ratio is not None]
     if not compared:
         return phrase("nothing can be compared")
@@ -130,12 +186,26 @@ def method_text(pair: PairComparison, margin: float) -> str:
 
 
 def gate_evidence(gate: GateOutcome) -> str:
-    """Return the rows that decided a gate."""
-    told = [
+    """Return the rows that decided a gate, and where it was held against nothing."""
+    told: list[str] = [
         phrase("{candidate} at {load}: {change}", candidate=candidate, load=load_text(row), change=_measured(row))
         for _, candidate, row in gate.rows
     ]
-    return joined("; ", told)
+    if gate.verdict == "passed" and gate.missed:
+        count = gate.compared + len(gate.missed)
+        told.append(phrase("at {compared} of {count} loads", compared=gate.compared, count=count))
+    return joined("; ", [*told, *missed_texts(gate)])
+
+
+def missed_texts(gate: GateOutcome) -> list[str]:
+    """Return where a gate was held against nothing, with the reason: ``not compared at c1, c4 (b: client limited)``."""
+    loads: dict[str, list[str]] = {}
+    for _, _, row in gate.missed:
+        loads.setdefault(row.refusal or "", []).append(load_text(row))
+    return [
+        phrase("not compared at {loads} ({reason})", loads=", ".join(dict.fromkeys(at)), reason=recognise(reason))
+        for reason, at in loads.items()
+    ]
 
 
 def _measured(row: Row) -> str:

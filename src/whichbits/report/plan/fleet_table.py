@@ -51,7 +51,9 @@ def _sections(answer: Answer, spoken: Language) -> Iterator[RenderableType]:
         yield _section(say(free), _hours(answer.cheapest, spoken))
     if len(answer.front) > 1:
         faster = phrase("Faster for more money (no other plan beats these)")
-        yield _section(say(faster), _fleets(answer.front[:_FRONT_SHOWN], spoken))
+        yield _section(
+            say(faster), _fleets(answer.front[:_FRONT_SHOWN], spoken, hours=True), Text(say(_HOURS_LEGEND), style="dim")
+        )
     yield _section(say(phrase("If the SLO's bounds were longer or shorter")), _what_if(answer, spoken))
     if answer.refused:
         refused = (Text(f"{each.name}: {tell(each.why, spoken)}") for each in answer.refused)
@@ -62,6 +64,9 @@ _IN_WORDS = ("option", "limit", "replicas at most", "hours", "replicas", "bounds
 """Headings of columns that hold names; the others hold numbers."""
 
 _FLEETS_LEGEND = phrase("times in ms; TPOT p50, TTFT p99 and good: means over the day's requests")
+
+
+_HOURS_LEGEND = phrase("replica hours: over the day; the same fleet costs more where it is kept up for longer")
 
 
 def _section(title: str, *body: RenderableType) -> RenderableType:
@@ -169,17 +174,27 @@ def _compared(answer: Answer) -> list[FleetDay]:
     return [day for at, day in enumerate(chosen) if day not in chosen[:at]]
 
 
-def _fleets(days: Sequence[FleetDay], spoken: Language) -> Table:
-    """Return a row a fleet; the interval is that of the cost of a million tokens, where any fleet has one."""
+def _fleets(days: Sequence[FleetDay], spoken: Language, *, hours: bool = False) -> Table:
+    """Return a row a fleet; the interval is that of the cost of a million tokens, where any fleet has one.
+
+    ``hours`` adds how long its replicas are up in all.
+    """
     told = any(day.cost_low is not None or day.cost_high is not None for day in days)
     interval = ["95 %"] if told else []
-    headings = (phrase("replicas at most"), phrase("a day"), phrase("1M tokens"), *interval)
+    headings = (
+        phrase("replicas at most"),
+        *([phrase("replica hours")] if hours else []),
+        phrase("a day"),
+        phrase("1M tokens"),
+        *interval,
+    )
     table = _table((*headings, "TPOT p50", "TTFT p99", phrase("good")), spoken)
     for day in days:
         ends = [_money(end) if end is not None else MISSING for end in (day.cost_low, day.cost_high)]
         _row(
             table,
             _replicas(day),
+            *([f"{sum(sum(hour.replicas) for hour in day.hours)}"] if hours else []),
             _money(day.cost_per_day),
             _money(day.cost_per_million_tokens),
             *([_ends(*ends)] if told else []),
