@@ -2,7 +2,6 @@
 
 import html as markup
 import io
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +22,7 @@ from whichbits.analyze.answer.tradeoff import Candidates, with_trade_offs
 from whichbits.analyze.comparison.comparison import compare
 from whichbits.analyze.comparison.gates import judge, read_gate
 from whichbits.analyze.load.sending import Drain
-from whichbits.analyze.summary import Summary
+from whichbits.analyze.summary import Recommendation, Summary
 from whichbits.conduct.order import visits
 from whichbits.conduct.self_test.ladder import Climb
 from whichbits.drive.reasons import (
@@ -54,6 +53,7 @@ from whichbits.report.load_table import print_load
 from whichbits.report.markdown import markdown
 from whichbits.report.plan.dry_run import show_plan
 from whichbits.report.progress.self_test import print_heading, print_result, print_rung
+from whichbits.report.reporters import summary_json
 from whichbits.report.terminal import text
 from whichbits.study.read import quickstart
 from whichbits.view.application import application
@@ -219,9 +219,10 @@ async def test_no_web_page_has_an_english_sentence(tmp_path: Path, path: str) ->
 
 async def test_the_answer_of_a_run_is_said_in_the_language_of_the_page(tmp_path: Path) -> None:
     folder = make_run(tmp_path)
-    ranges = [["w4a16", None, 44.0], ["w8a8", 44.0, None]]
-    answer = {"metric": "tpot_ms.p50", "ranges": ranges, "text": "median TPOT: w4a16 up to about 44, w8a8 beyond"}
-    (folder / "summary.json").write_text(json.dumps({"recommendation": [answer]}))
+    ranges: tuple[tuple[str, float | None, float | None], ...] = (("w4a16", None, 44.0), ("w8a8", 44.0, None))
+    answer = Recommendation("tpot_ms.p50", ranges, "median TPOT: w4a16 up to about 44, w8a8 beyond")
+    summary = replace(make_summary(), recommendation=(answer,))
+    (folder / "summary.json").write_bytes(summary_json(summary, make_manifest())["summary.json"])
     async with TestClient(TestServer(application(tmp_path, "127.0.0.1", None))) as client:
         korean, english = [await (await client.get(f"/?lang={lang}")).text() for lang in ("ko", "en")]
 

@@ -50,7 +50,7 @@ def room_of(deployment: Deployment, constants: Constants) -> Room:
 
 
 def _share_by_default(deployment: Deployment) -> float:
-    """Return what a replica gets where its arm says nothing: whichbits starts n on a GPU with 0.9 / n, in two decimals."""
+    """Return what a replica gets where its arm says nothing: n on a GPU are started with 0.9 / n, in two decimals."""
     together = deployment.replicas_on_a_gpu
     return deployment.version.default_memory_share if together == 1 else int(90 / together) / 100
 
