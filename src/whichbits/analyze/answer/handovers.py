@@ -1,0 +1,163 @@
+"""In which range of load which arm is best, where one hands over to the next, and where nothing tells them apart.
+
+Whoever is level with the best stays: within the margin of it, or not told from it by the interval of their ratio. So
+noise does not make arms take turns.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from whichbits.analyze.crossings.decision import zero_between
+from whichbits.analyze.curves.load_curves import MARGIN, METRICS
+from whichbits.analyze.summary import Crossing, Crossover
+from whichbits.record.timelines import Floats
+
+Range = tuple[str, float | None, float | None]
+Interval = tuple[float, float]
+
+
+class Turn(NamedTuple):
+    """A handover: at which load, the interval of its crossing, or else the loads over which nobody is told apart."""
+
+    load: float
+    uncertain: Interval | None = None
+    undecided: Interval | None = None
+
+
+class Stretch(NamedTuple):
+    """A part of the loads and the arm that leads there, or the two of which nothing tells which does."""
+
+    arms: tuple[str, ...]
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Field:
+    """The arms at the loads that all share; ``cost`` is ln(metric), lower the better, shape (arms, loads)."""
+
+    arms: tuple[str, ...]
+    loads: Floats
+    cost: Floats
+    crossovers: Sequence[Crossover]
+
+    def ranges(self) -> tuple[tuple[Range, ...], tuple[Turn, ...]]:
+        """Cover the loads, each time with the arm that stays level with the best for longest."""
+        chosen = self._chosen()
+        names = [self.arms[arm] for arm, _ in chosen]
+        turns = tuple(self._turn(before, after, at) for (before, _), (after, at) in pairwise(chosen))
+        bounds = [None, *(turn.load for turn in turns), None]
+        return tuple((name, bounds[i], bounds[i + 1]) for i, name in enumerate(names)), turns
+
+    def told_apart(self, arm: str, other: str) -> dict[float, bool]:
+        """Return by load whether the interval of the two arms' ratio leaves out 1 in the first one's favour."""
+        found: dict[float, bool] = {}
+        for each in self.crossovers:
+            if set(each.arms) != {arm, other}:
+                continue
+            wanted = (each.arms[0] == arm) == METRICS[each.metric].lower_is_better
+            intervals = zip(each.loads, each.ratio_intervals, strict=False)
+            found |= {load: high < 1 if wanted else low > 1 for load, (low, high) in intervals}
+        return found
+
+    def maybe_ahead(self, found: Range, other: str) -> list[float]:
+        """Return the loads of a range at which the other arm is ahead by more than the margin, but not beyond doubt."""
+        lead = self.cost[self.arms.index(found[0])] - self.cost[self.arms.index(other)]
+        within = [(found[1] or 0) <= load <= (found[2] or np.inf) for load in self.loads]
+        return self.loads[(lead > np.log1p(MARGIN)) & np.array(within)].tolist()
+
+    def _chosen(self) -> list[tuple[int, int]]:
+        level, chosen, at = self._level(), [], 0
+        while at < self.loads.size:
+            arm, end = _longest(level, self.cost, at)
+            chosen.append((arm, at))
+            at = end
+        return chosen
+
+    def _level(self) -> npt.NDArray[np.bool_]:
+        level = self.cost <= self.cost.min(axis=0) + np.log1p(MARGIN)
+        for at, load in enumerate(self.loads.tolist()):
+            best = self.arms[int(np.argmin(self.cost[:, at]))]
+            for arm, name in enumerate(self.arms):
+                level[arm, at] |= _at(self.told_apart(best, name), load) is False
+        return level
+
+    def _turn(self, before: int, after: int, at: int) -> Turn:
+        load = _estimated(self.loads, self.cost[before] - self.cost[after], at)
+        first, then = self.arms[before], self.arms[after]
+        if not any(set(each.arms) == {first, then} for each in self.crossovers):
+            return Turn(load)
+        if (crossing := self._crossing(first, then, load)) is not None:
+            return Turn(crossing.load, (crossing.low or crossing.load, crossing.high or crossing.load))
+        ahead, behind = self.told_apart(first, then), self.told_apart(then, first)
+        last = [each for each in self.loads[:at].tolist() if _at(ahead, each)]
+        next_ = [each for each in self.loads[at:].tolist() if _at(behind, each)]
+        lowest, highest = self.loads[[0, -1]].tolist()
+        return Turn(load, undecided=(last[-1] if last else lowest, next_[0] if next_ else highest))
+
+    def _crossing(self, first: str, then: str, load: float) -> Crossing | None:
+        """Return the pair's crossing nearest to the load, unless all that is known is that it lies in the range."""
+        lowest, highest = self.loads[[0, -1]].tolist()
+        placed = [
+            crossing
+            for each in self.crossovers
+            for crossing in each.crossings
+            if set(each.arms) == {first, then} and each.verdict == "crosses"
+            if crossing.low is not None and crossing.high is not None
+            if crossing.low > lowest or crossing.high < highest
+        ]
+        return min(placed, key=lambda each: abs(np.log(each.load / load)), default=None)
+
+
+def stretches(
+    ranges: Sequence[Range], undecided: Sequence[Interval | None], ends: tuple[float, float]
+) -> Iterator[Stretch]:
+    """Return the ranges with the stretches between them over which nothing tells which of two arms leads.
+
+    ``ends`` are the lowest and the highest load compared.
+    """
+    start: float | None = None
+    last: tuple[str, ...] = ()
+    for place, (arm, _, end) in enumerate(ranges):
+        between = undecided[place] if place < min(len(undecided), len(ranges) - 1) else None
+        until = end if between is None else max(between[0], start or ends[0])
+        if until is None or until > (start or ends[0]):
+            if start is None or start < ends[1]:
+                yield Stretch((arm,), start, until)
+        start = until
+        if between is not None:
+            last = (arm, ranges[place + 1][0])
+            high = max(between[1], start or ends[0])
+            yield Stretch(last, None if start == ends[0] else start, None if high >= ends[1] else high)
+            start = high
+
+
+def _at(told: dict[float, bool], load: float) -> bool | None:
+    """Return what is told of a load; it went through its logarithm."""
+    return next((value for at, value in told.items() if np.isclose(at, load, rtol=1e-9)), None)
+
+
+def _longest(level: npt.NDArray[np.bool_], cost: Floats, at: int) -> tuple[int, int]:
+    """Return the arm that is level from ``at`` on for most loads, and the first load at which it is not.
+
+    Of several, the one with the lowest mean cost there.
+    """
+    ends = [at + int(np.argmin([*row[at:], False])) for row in level]
+    arm = min(range(len(ends)), key=lambda arm: (-ends[arm], cost[arm, at : max(ends)].mean()))
+    return arm, ends[arm]
+
+
+def _estimated(loads: Floats, lead: Floats, at: int) -> float:
+    """Return the load at which the next arm passes the last; ``lead`` is negative where the last was better.
+
+    Where the last one never was, its range ends between the two loads around the handover.
+    """
+    ahead = np.flatnonzero(lead[:at] < 0)
+    if not ahead.size or lead[at] < 0:
+        return float(np.sqrt(loads[at - 1] * loads[at]))
+    return float(np.exp(zero_between(np.log(loads), lead, int(ahead[-1]), at)))
