@@ -103,7 +103,7 @@ def _by_metric(summary: Summary, say: Say) -> Iterable[str]:
     if not summary.recommendation:
         return
     unit = LOAD_NAMES[summary.load_unit]
-    yield say(phrase("By {unit}, measured at {loads}.", unit=unit, loads=loads_text(summary)))
+    yield say(phrase("By {unit}, compared at {loads}.", unit=unit, loads=loads_text(summary)))
     rows = [
         (
             say(name_of(entry.metric)),

@@ -27,6 +27,8 @@ class Turn(NamedTuple):
     load: float
     uncertain: Interval | None = None
     undecided: Interval | None = None
+    told: tuple[bool, bool] = (False, False)
+    """Whether the first arm leads beyond doubt where that begins, and the second where it ends."""
 
 
 class Stretch(NamedTuple):
@@ -98,7 +100,8 @@ class Field:
         last = [each for each in self.loads[:at].tolist() if _at(ahead, each)]
         next_ = [each for each in self.loads[at:].tolist() if _at(behind, each)]
         lowest, highest = self.loads[[0, -1]].tolist()
-        return Turn(load, undecided=(last[-1] if last else lowest, next_[0] if next_ else highest))
+        between = (last[-1] if last else lowest, next_[0] if next_ else highest)
+        return Turn(load, undecided=between, told=(bool(last), bool(next_)))
 
     def _crossing(self, first: str, then: str, load: float) -> Crossing | None:
         """Return the pair's crossing nearest to the load, unless all that is known is that it lies in the range."""
@@ -114,27 +117,28 @@ class Field:
         return min(placed, key=lambda each: abs(np.log(each.load / load)), default=None)
 
 
-def stretches(
-    ranges: Sequence[Range], undecided: Sequence[Interval | None], ends: tuple[float, float]
-) -> Iterator[Stretch]:
+def stretches(ranges: Sequence[Range], turns: Sequence[Turn], ends: Interval) -> Iterator[Stretch]:
     """Return the ranges with the stretches between them over which nothing tells which of two arms leads.
 
-    ``ends`` are the lowest and the highest load compared.
+    ``ends`` are the lowest and the highest load compared. Of a stretch that begins or ends there, None stands for it;
+    an arm that leads beyond doubt at such an end only keeps a stretch of this one load.
     """
     start: float | None = None
-    last: tuple[str, ...] = ()
-    for place, (arm, _, end) in enumerate(ranges):
-        between = undecided[place] if place < min(len(undecided), len(ranges) - 1) else None
-        until = end if between is None else max(between[0], start or ends[0])
-        if until is None or until > (start or ends[0]):
-            if start is None or start < ends[1]:
-                yield Stretch((arm,), start, until)
-        start = until
-        if between is not None:
-            last = (arm, ranges[place + 1][0])
-            high = max(between[1], start or ends[0])
-            yield Stretch(last, None if start == ends[0] else start, None if high >= ends[1] else high)
-            start = high
+    sure = True
+    for (arm, _, _), (then, _, _), turn in zip(ranges, ranges[1:], turns, strict=False):
+        if turn.undecided is None:
+            yield Stretch((arm,), start, turn.load)
+            start, sure = turn.load, True
+            continue
+        low, high = (max(load, start or ends[0]) for load in turn.undecided)
+        if sure and (turn.told[0] or low > (start or ends[0])):
+            yield Stretch((arm,), start, low)
+            start = low
+        sure = turn.told[1]
+        yield Stretch((arm, then), start, high if sure else None)
+        start = high
+    if ranges and sure:
+        yield Stretch((ranges[-1][0],), start, None)
 
 
 def _at(told: dict[float, bool], load: float) -> bool | None:

@@ -56,10 +56,11 @@ def recommend(
     uncertain = tuple(turn.uncertain for turn in turns)
     ends = (float(loads[0]), float(loads[-1]))
     scope = _Scope(_UNITS[unit], _measured(loads), _missing([arm for arm in arms if arm not in found]))
-    claim = _claim(list(stretches(ranges, undecided, ends)), field, dict(_placed(ranges, uncertain)), scope)
+    parts = tuple(stretches(ranges, turns, ends))
+    claim = _claim(parts, field, dict(_placed(ranges, uncertain)), scope)
     text = _text(METRICS[metric].name, claim, scope, several=len(ranges) > 1)
     gone = left_out(cells, compared, metric, unit, loads.tolist())
-    return Recommendation(metric, ranges, text, uncertain, undecided, tuple(loads.tolist()), gone)
+    return Recommendation(metric, ranges, text, uncertain, undecided, parts, tuple(loads.tolist()), gone)
 
 
 def _all_level(cost: Floats) -> bool:

@@ -27,6 +27,8 @@ class Recommendation:
     """For each handover between ranges the loads within which either arm may be the better; None: not placed."""
     undecided: tuple[tuple[float, float] | None, ...] = ()
     """For each handover that no crossing places, the loads over which neither of its arms is told from the other."""
+    stretches: tuple[tuple[tuple[str, ...], float | None, float | None], ...] = ()
+    """(arms, from load, to load): the ranges, and between them where nothing tells which of two arms leads."""
     loads: tuple[float, ...] = ()
     """The loads that were compared, in rising order."""
     left_out: tuple[LeftOut, ...] = ()

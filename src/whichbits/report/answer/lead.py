@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from whichbits.analyze.amounts import cells_of
 from whichbits.analyze.curves.load_curves import METRICS
-from whichbits.analyze.summary import Summary
+from whichbits.analyze.summary import Recommendation, Summary
 from whichbits.analyze.summary.verdicts import Answer, Regime
 from whichbits.language.language import Say
 from whichbits.language.phrase import joined, listed, phrase
@@ -114,7 +114,8 @@ def _handovers(summary: Summary, low: str, high: str) -> str:
     turns: dict[str, list[str]] = {}
     for entry in summary.recommendation:
         if [arm for arm, _, _ in entry.ranges] == [low, high] and entry.ranges[0][2] is not None:
-            turns.setdefault(_turn(entry.ranges[0][2], *entry.uncertain[:1]), []).append(METRICS[entry.metric].name)
+            told = _turn(entry.ranges[0][2], *entry.uncertain[:1]) if not any(entry.undecided) else _open(entry)
+            turns.setdefault(told, []).append(METRICS[entry.metric].name)
     if not turns:
         return phrase("Where the lead changes is not known.")
     told = (phrase("{turn} by {metrics}", turn=turn, metrics=listed(names)) for turn, names in turns.items())
@@ -130,6 +131,11 @@ def _turn(load: float, between: tuple[float, float] | None = None) -> str:
         return phrase("about {load}", load=short_load(load))
     low, high = map(short_load, between)
     return phrase("{load} ({low} to {high})", load=short_load(load), low=low, high=high)
+
+
+def _open(entry: Recommendation) -> str:
+    low, high = (short_load(load) for load in entry.undecided[0] or ())
+    return phrase("somewhere in {low} to {high}", low=low, high=high)
 
 
 def _requests(summary: Summary) -> Iterable[Check]:

@@ -85,7 +85,10 @@ class Row:
             return joined("", (some, STATES.get(unfinished[0], unfinished[0])))
         verdicts = [cell.client_verdict for cell in self.pooled.cells]
         gravest = max(verdicts, key=lambda verdict: _GRAVITY.get(verdict or "", -1))
-        return VERDICTS.get(gravest, gravest or MISSING)
+        word, alike = VERDICTS.get(gravest, gravest or MISSING), verdicts.count(gravest)
+        if alike == len(verdicts) or gravest in ("client_ok", None):
+            return word
+        return phrase("{count} of {of} {verdict}", count=alike, of=len(verdicts), verdict=word)
 
 
 def groups(summary: Summary) -> tuple[tuple[Row, ...], ...]:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from whichbits.analyze.curves.slo import below_use
 from whichbits.analyze.summary import CellSummary, SloCapacity, Summary
 from whichbits.language.phrase import joined, phrase
 from whichbits.record.schema import Manifest
@@ -14,7 +15,11 @@ _BOUNDS = {"ttft_ms": "TTFT", "tpot_ms": "TPOT", "e2e_ms": "E2E"}
 
 def service_level(summary: Summary, manifest: Manifest) -> Sheet | None:
     """Return an arm a row; None if the study states no service level."""
-    held = {(each.arm, each.load): share for each in pooled(summary) if (share := _share(each)) is not None}
+    held = {
+        (each.arm, each.load): _share_words(share, each)
+        for each in pooled(summary)
+        if (share := _share(each)) is not None
+    }
     if not held:
         return None
     loads = sorted({load for _, load in held})
@@ -25,14 +30,17 @@ def service_level(summary: Summary, manifest: Manifest) -> Sheet | None:
         title=phrase("Service level"),
         meaning=phrase(
             "{slo_words}: share of requests that hold it by {load}, and the highest load at which "
-            "{share:.0%} do (95 % interval).",
+            "{share:.0%} do (95 % interval).{unused}",
             slo_words=slo_words(manifest),
             load=LOAD_NAMES[summary.load_unit],
             share=share,
+            unused=phrase(" In parentheses: not used, since the client was the limit or the cell was cut short.")
+            if any(words.startswith("(") for words in held.values())
+            else "",
         ),
         headings=(phrase("arm"), *map(short_load, loads), phrase("holds up to")),
         rows=tuple(
-            (arm, *(share_text(held.get((arm, load))) for load in loads), capacity_text(capacity.get(arm)))
+            (arm, *(held.get((arm, load), MISSING) for load in loads), capacity_text(capacity.get(arm)))
             for arm in summary.arms
         ),
     )
@@ -54,7 +62,7 @@ def capacity_text(capacity: SloCapacity | None) -> str:
     if capacity is None:
         return MISSING
     if capacity.load is None:
-        return phrase("no load measured")
+        return below_use(capacity) or phrase("no load measured")
     low = phrase("below the range") if capacity.low is None else short_load(capacity.low)
     high = phrase("beyond it") if capacity.high is None else short_load(capacity.high)
     return phrase(
@@ -64,6 +72,11 @@ def capacity_text(capacity: SloCapacity | None) -> str:
         low=low,
         high=high,
     )
+
+
+def _share_words(share: float, each: Pooled) -> str:
+    usable = any(cell.state == "done" and cell.client_verdict != "client_limited" for cell in each.cells)
+    return share_text(share) if usable else f"({share_text(share)})"
 
 
 def _share(each: Pooled) -> float | None:
