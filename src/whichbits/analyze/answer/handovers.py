@@ -52,12 +52,15 @@ class Field:
         """Cover the loads, each time with the arm that stays level with the best for longest."""
         chosen = self._chosen()
         names = [self.arms[arm] for arm, _ in chosen]
-        turns = tuple(self._turn(before, after, at) for (before, _), (after, at) in pairwise(chosen))
+        turns = _in_order([self._turn(before, after, at) for (before, _), (after, at) in pairwise(chosen)])
         bounds = [None, *(turn.load for turn in turns), None]
         return tuple((name, bounds[i], bounds[i + 1]) for i, name in enumerate(names)), turns
 
     def told_apart(self, arm: str, other: str) -> dict[float, bool]:
-        """Return by load whether the interval of the two arms' ratio leaves out 1 in the first one's favour."""
+        """Return by load whether the first of two arms leads beyond doubt.
+
+        It does where the interval of their ratio leaves out 1, and outside a crossing's interval, where that is placed.
+        """
         found: dict[float, bool] = {}
         for each in self.crossovers:
             if set(each.arms) != {arm, other}:
@@ -65,7 +68,24 @@ class Field:
             wanted = (each.arms[0] == arm) == METRICS[each.metric].lower_is_better
             intervals = zip(each.loads, each.ratio_intervals, strict=False)
             found |= {load: high < 1 if wanted else low > 1 for load, (low, high) in intervals}
+            ahead = (load for load, ratio in zip(each.loads, each.ratios, strict=True) if (ratio < 1) == wanted)
+            found |= {load: True for load in ahead if self._beyond_crossings(each, load) == arm}
         return found
+
+    def _beyond_crossings(self, pair: Crossover, load: float) -> str | None:
+        """Return who leads at a load that lies outside all that a pair's placed crossings span; None within it."""
+        placed = [(each.low, each.high) for each in pair.crossings if self._is_placed(each)]
+        if pair.verdict != "crosses" or len(placed) != len(pair.crossings) or not placed:
+            return None
+        if load <= min(low or 0.0 for low, _ in placed):
+            return pair.leader_low_load
+        return pair.leader_high_load if load >= max(high or 0.0 for _, high in placed) else None
+
+    def _is_placed(self, crossing: Crossing) -> bool:
+        """Say whether more is known of a crossing than that it lies in the range."""
+        lowest, highest = self.loads[[0, -1]].tolist()
+        known = crossing.low is not None and crossing.high is not None
+        return known and ((crossing.low or 0) > lowest or (crossing.high or 0) < highest)
 
     def maybe_ahead(self, found: Range, other: str) -> list[float]:
         """Return the loads of a range at which the other arm is ahead by more than the margin, but not beyond doubt."""
@@ -104,15 +124,12 @@ class Field:
         return Turn(load, undecided=between, told=(bool(last), bool(next_)))
 
     def _crossing(self, first: str, then: str, load: float) -> Crossing | None:
-        """Return the pair's crossing nearest to the load, unless all that is known is that it lies in the range."""
-        lowest, highest = self.loads[[0, -1]].tolist()
+        """Return the pair's placed crossing that is nearest to the load."""
         placed = [
             crossing
             for each in self.crossovers
             for crossing in each.crossings
-            if set(each.arms) == {first, then} and each.verdict == "crosses"
-            if crossing.low is not None and crossing.high is not None
-            if crossing.low > lowest or crossing.high < highest
+            if set(each.arms) == {first, then} and each.verdict == "crosses" and self._is_placed(crossing)
         ]
         return min(placed, key=lambda each: abs(np.log(each.load / load)), default=None)
 
@@ -139,6 +156,15 @@ def stretches(ranges: Sequence[Range], turns: Sequence[Turn], ends: Interval) ->
         start = high
     if ranges and sure:
         yield Stretch((ranges[-1][0],), start, None)
+
+
+def _in_order(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    """Return handovers at rising loads; crossings of different pairs may overlap, and then lie side by side."""
+    found: list[Turn] = []
+    for turn in turns:
+        lowest = found[-1].load if found else 0.0
+        found.append(turn if turn.load > lowest else turn._replace(load=lowest * 1.0001))
+    return tuple(found)
 
 
 def _at(told: dict[float, bool], load: float) -> bool | None:

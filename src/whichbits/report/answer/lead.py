@@ -56,6 +56,8 @@ def lead(summary: Summary) -> Lead | None:
     if low.arm is None or len(chosen) != 1 or low.arm in chosen:
         return None
     (then,) = chosen
+    if then in low.level_with:
+        return _throughout(then, summary)
     said = phrase("Serve {low} at low load and {high} at high load.", low=low.arm, high=then)
     return Lead(said, _handovers(summary, low.arm, then))
 
@@ -80,7 +82,8 @@ def unknowns(summary: Summary, say: Say = str) -> tuple[Unknown, ...]:
 
 def _throughout(arm: str, summary: Summary) -> Lead:
     regimes = () if summary.answer is None else summary.answer.regimes
-    level = dict.fromkeys(other for regime in regimes for other in regime.level_with)
+    named = (other for regime in regimes for other in (regime.arm, *regime.level_with))
+    level = dict.fromkeys(other for other in named if other is not None and other != arm)
     unit = LOAD_NAMES[summary.load_unit]
     said = phrase(
         "Serve {arm} at low load as at high load ({loads} {unit}).", arm=arm, loads=loads_text(summary), unit=unit

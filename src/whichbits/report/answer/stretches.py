@@ -17,9 +17,9 @@ _SEEN = 0.04
 
 @dataclass(frozen=True)
 class Segment:
-    """A stretch of load in which one arm leads, or two are not told apart; ``share`` is its part of the (log) load axis, 0 to 1.
+    """A stretch of load in which one arm leads, or two are not told apart.
 
-    ``doubt`` says where it may end instead.
+    ``share`` is its part of the (log) load axis, 0 to 1; ``doubt`` says where it may end instead.
     """
 
     arm: str

@@ -37,7 +37,7 @@ def doubts(entry: Recommendation, summary: Summary, *, beside_text: bool) -> tup
 
 
 def compared_loads(summary: Summary) -> tuple[float, ...]:
-    """Return the loads at which all arms could be compared by any metric, in rising order; those measured if unknown."""
+    """Return the loads at which arms were compared by any metric, in rising order; those measured if unknown."""
     known = {load for entry in summary.recommendation for load in entry.loads}
     return tuple(sorted(known)) or measured_loads(summary)
 
