@@ -91,7 +91,7 @@ class Field:
         """Return the loads of a range at which the other arm is ahead by more than the margin, but not beyond doubt."""
         lead = self.cost[self.arms.index(found[0])] - self.cost[self.arms.index(other)]
         within = [(found[1] or 0) <= load <= (found[2] or np.inf) for load in self.loads]
-        return self.loads[(lead > np.log1p(MARGIN)) & np.array(within)].tolist()
+        return [float(load) for load in self.loads[(lead > np.log1p(MARGIN)) & np.array(within)]]
 
     def _chosen(self) -> list[tuple[int, int]]:
         level, chosen, at = self._level(), [], 0
@@ -102,7 +102,7 @@ class Field:
         return chosen
 
     def _level(self) -> npt.NDArray[np.bool_]:
-        level = self.cost <= self.cost.min(axis=0) + np.log1p(MARGIN)
+        level: npt.NDArray[np.bool_] = self.cost <= self.cost.min(axis=0) + np.log1p(MARGIN)
         for at, load in enumerate(self.loads.tolist()):
             best = self.arms[int(np.argmin(self.cost[:, at]))]
             for arm, name in enumerate(self.arms):

@@ -137,8 +137,8 @@ def _turn(load: float, between: tuple[float, float] | None = None) -> str:
 
 
 def _open(entry: Recommendation) -> str:
-    low, high = (short_load(load) for load in entry.undecided[0] or ())
-    return phrase("somewhere in {low} to {high}", low=low, high=high)
+    low, high = next(each for each in entry.undecided if each is not None)
+    return phrase("somewhere in {low} to {high}", low=short_load(low), high=short_load(high))
 
 
 def _requests(summary: Summary) -> Iterable[Check]:
