@@ -1,25 +1,36 @@
-"""What it costs to place a crossing within 10 %: the search, a full grid of that resolution, and bisection.
+"""What a search costs, and what it finds: of one crossing, and of all pairs of four arms within a budget.
+
+One crossing is placed within 10 % by the search, by a full grid of that resolution, and by bisection.
 
 Pairs of arms are simulated at the level of cells: each meeting of a pair with a load is shifted on its own, and its
 requests leave some more open.
 
-    python -m benchmarks.search_cost --pairs 200
+    python -m benchmarks.search_cost --pairs 200 --families 40
+
+A family is four arms whose steps take base + slope x load, one of them at first the slowest, two of them within 3 % of
+each other, as FP16, W8A8 and W4A16 are on an H200; one crossing or more is within its loads.
 """
 
 import argparse
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 import numpy as np
 
+from tests.conduct.simulated_search import World as Simulated
+from tests.conduct.simulated_search import decoding
 from whichbits.analyze.crossings.bands import bands
 from whichbits.analyze.crossings.decision import Decision, decide
 from whichbits.analyze.curves.load_curves import MARGIN
+from whichbits.conduct.searching.choice import Choice, Situation, Wanted
 from whichbits.conduct.searching.search import Met, Search, log_ratios, next_step
+from whichbits.conduct.searching.standing import NOTHING_NEW, bought, standing
 
 LOWEST, HIGHEST, PRECISION = 1, 256, 0.1
 MOST_CELLS = 4000
 SPREAD_OF_REQUESTS = 0.01
+BUDGETS = (600.0, 1200.0, 2400.0)
 
 
 @dataclass
@@ -137,10 +148,103 @@ def holds(name: str, pair: World) -> bool:
     return any(zero.low <= truth <= zero.high for zero in pair.decision().zeros)
 
 
+@dataclass
+class Family(Simulated):
+    """Four arms up together, and a search of them that remembers what it took in vain."""
+
+    gains: list[tuple[str, float, str]] = field(default_factory=list)
+    """Of each step its purpose, its seconds and what it bought."""
+
+    def situation(self) -> Situation:
+        found: dict[str, float] = {}
+        for step, seconds_of_step, gained in self.gains:
+            found[step] = found.get(step, 0.0) + seconds_of_step if gained == NOTHING_NEW else 0.0
+        return replace(super().situation(), in_vain_s=found)
+
+    def meet(self, choice: Choice, **changes: object) -> None:
+        before, spent = standing(self.situation()), self.spent
+        super().meet(choice, **changes)
+        gained = bought(before, standing(self.situation()))
+        self.gains.append((choice.purpose, self.spent - spent, gained))
+
+
+def family(number: int, budget: float) -> Family:
+    rng = np.random.default_rng([7, number])
+    slow, quick = 4.6 * np.exp(rng.normal(0, 0.1)), 3.4 * np.exp(rng.normal(0, 0.1))
+    bases = np.array([slow, quick, quick * np.exp(rng.normal(0, 0.01)), quick * np.exp(rng.normal(0.05, 0.05))])
+    slopes = 0.05 * np.exp(rng.normal(0, 0.15)) * np.exp(np.array([0.0, *rng.normal([0.15, 0.15, 0.35], 0.1)]))
+    slopes[2] = slopes[1] * np.exp(rng.normal(0, 0.01))
+    arms = {name: decoding(float(base), float(slope)) for name, base, slope in zip("abcd", bases, slopes, strict=True)}
+    noise = float(np.exp(rng.uniform(np.log(0.007), np.log(0.04))))
+    return Family(arms, 1, 512, budget, seconds=lambda load: 8 + 0.06 * load, noise=noise, seed=number, wanted=Wanted())
+
+
+@dataclass
+class Score:
+    """What searches of families found, pair by pair; a pair crosses if each arm leads by 3 % somewhere in the range."""
+
+    crossing: int = 0
+    found: int = 0
+    held: int = 0
+    alike_or_apart: int = 0
+    claimed: int = 0
+    settled: int = 0
+    vain: int = 0
+    cells: int = 0
+    widths: list[float] = field(default_factory=list)
+
+    def add(self, met: Family) -> None:
+        known = met.situation()
+        self.cells += len(met.cells)
+        self.vain += sum(gained == NOTHING_NEW for _, _, gained in met.gains)
+        for pair in combinations(met.arms, 2):
+            loads = np.arange(met.lowest, met.highest + 1)
+            first, second = (np.array([met.arms[arm].tpot(float(load)) for load in loads]) for arm in pair)
+            ratio = np.log(first / second)
+            told = known.compared(pair, "tpot_ms.p50")
+            decision = None if told is None else decide(told, MARGIN)
+            zeros = () if decision is None else decision.zeros
+            self.settled += decision is not None and decision.verdict != "noisy"
+            if min(ratio.max(), -ratio.min()) > np.log1p(MARGIN):
+                at = float(np.log(loads[np.argmin(np.abs(ratio))]))
+                self.crossing += 1
+                self.found += bool(zeros)
+                self.held += any(zero.low <= at <= zero.high for zero in zeros)
+                self.widths += [float(np.exp(zero.high - zero.low)) for zero in zeros]
+            elif ratio.max() * ratio.min() >= 0:
+                self.alike_or_apart += 1
+                self.claimed += bool(zeros)
+
+
+def family_rows(families: int) -> Iterator[str]:
+    yield (
+        "| budget, s | pairs that cross | found | interval holds it | median width | claimed where none is | settled |"
+        " cells | steps that bought nothing |"
+    )
+    yield "|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+    for budget in BUDGETS:
+        score = Score()
+        for number in range(families):
+            met = family(number, budget)
+            met.run(400)
+            score.add(met)
+        yield (
+            f"| {budget:.0f} | {score.crossing} | {score.found / score.crossing:.0%} |"
+            f" {score.held / max(score.found, 1):.0%} | x {np.median(score.widths):.2f} |"
+            f" {score.claimed} of {score.alike_or_apart} | {score.settled / 6 / families:.0%} |"
+            f" {score.cells / families:.0f} | {score.vain / families:.0f} |"
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=200)
-    print("\n".join(rows(parser.parse_args().pairs)))
+    parser.add_argument("--families", type=int, default=40)
+    asked = parser.parse_args()
+    if asked.pairs:
+        print("\n".join(rows(asked.pairs)))
+    if asked.families:
+        print("\n".join(family_rows(asked.families)))
 
 
 if __name__ == "__main__":

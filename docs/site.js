@@ -8,9 +8,14 @@ const settle = () => {
     buttons.setAttribute("aria-label", `Code block ${place + 1}`);
   });
 };
+// Pages in Korean say so, for who reads them aloud and for where lines break.
+const speak = () => {
+  if (location.pathname.endsWith(".ko.html")) document.querySelector("article")?.setAttribute("lang", "ko");
+};
 const changes = new MutationObserver(settle);
 addEventListener("DOMContentLoaded", () => {
   changes.observe(document.body, { childList: true, subtree: true });
   settle();
+  speak();
 });
 addEventListener("resize", settle);

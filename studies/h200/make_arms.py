@@ -124,11 +124,16 @@ def tokenizer(vocabulary: int) -> dict[str, Any]:
     }
 
 
-def write_arm(folder: Path, shape: dict[str, Any], dtype: str, quantization: dict[str, Any] | None) -> None:
-    """Write one checkpoint without weights."""
+def write_config(folder: Path, shape: dict[str, Any], dtype: str, quantization: dict[str, Any] | None) -> None:
+    """Write what is to be known of one checkpoint before it is served."""
     folder.mkdir(parents=True, exist_ok=True)
     config = shape | {"torch_dtype": dtype} | ({"quantization_config": quantization} if quantization else {})
     (folder / "config.json").write_text(json.dumps(config, indent=2))
+
+
+def write_arm(folder: Path, shape: dict[str, Any], dtype: str, quantization: dict[str, Any] | None) -> None:
+    """Write one checkpoint without weights."""
+    write_config(folder, shape, dtype, quantization)
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer(shape["vocab_size"])))
     settings = {"tokenizer_class": "PreTrainedTokenizerFast", "unk_token": "w0", "model_max_length": 32768}
     (folder / "tokenizer_config.json").write_text(json.dumps(settings))

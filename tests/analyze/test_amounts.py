@@ -11,6 +11,7 @@ COUNTED = re.compile(r"\{\w+(?::[^{}]*)?\} (?:more )?(?:arms|cells|steps|repeats
 ALWAYS_SEVERAL = {
     " ({more} more repeats)",
     " ({repeats} repeats)",
+    "{most} more repeats of the study",
     ", as wide as those of all repeats together; points are medians of {repeats} repeats",
     " Numbers are medians of the repeats, ± half their range where it exceeds half a percent.",
     "± half the range of the {repeats} repeats; the number is their median",

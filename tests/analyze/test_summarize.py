@@ -173,6 +173,7 @@ def test_two_equal_arms_met_once_may_still_differ(tmp_path: Path) -> None:
 
     assert found[0].kind == "unresolved"
     assert "a / b (1 more)" in found[0].text
+    assert found[0].settled_by == "1 more repeat of the study"
 
 
 def one_cell_run(parent: Path, records: list[RequestRecord], counted: dict[str, list[RequestRecord]]) -> Path:

@@ -54,3 +54,18 @@ def test_a_calibration_makes_predictions_like_the_run(
 
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
     assert exit_code(["calibrate", str(tmp_path)]) == 2
+
+
+def test_a_run_whose_study_is_not_whole_is_one_clear_error(
+    study: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run = predicted(study, tmp_path / "plain")
+    told = json.loads((run / "run.json").read_text())
+    del told["study"]["traffic"]
+    (run / "run.json").write_text(json.dumps(told))
+    capfd.readouterr()
+
+    assert exit_code(["calibrate", str(run)]) == 2
+    said = capfd.readouterr().err
+    assert "holds no whole study" in said
+    assert "pydantic" not in said

@@ -1,4 +1,4 @@
-"""A full disk is said in one error; any other failure of the system is not hidden."""
+"""A full disk and what belongs to others are said in one error; any other failure of the system is not hidden."""
 
 import errno
 import os
@@ -29,7 +29,19 @@ def test_a_full_disk_ends_in_one_error(
 
 
 def test_other_failures_of_the_system_are_not_called_a_full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    app_that_raises(monkeypatch, PermissionError(errno.EACCES, "denied"))
+    app_that_raises(monkeypatch, OSError(errno.EIO, "broken"))
 
-    with pytest.raises(PermissionError):
+    with pytest.raises(OSError, match="broken"):
         cli.exit_code(["run"])
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS])
+def test_what_belongs_to_others_is_named(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], number: int
+) -> None:
+    app_that_raises(monkeypatch, OSError(number, os.strerror(number), "/theirs/run.json"))
+
+    assert cli.exit_code(["compare"]) == 2
+    said = capfd.readouterr().err
+    assert "no_permission" in said
+    assert "/theirs/run.json" in said

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.record.make_run import make_run
-from whichbits.cli import app, exit_code
-from whichbits.cli.lang import VARIABLE, asked_language
+from whichbits.cli import LANGUAGE_VARIABLE, app, exit_code
+from whichbits.cli.lang import asked_language
 
 SPEAKING = [
     "run",
@@ -30,7 +30,7 @@ SPEAKING = [
 @pytest.fixture(autouse=True)
 def wide(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.delenv(LANGUAGE_VARIABLE, raising=False)
 
 
 @pytest.mark.parametrize("verb", SPEAKING)
@@ -55,7 +55,7 @@ def test_every_verb_that_prints_sentences_has_a_language(verb: str) -> None:
 def test_the_flag_goes_before_the_variable(
     words: list[str], variable: str, code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(VARIABLE, variable)
+    monkeypatch.setenv(LANGUAGE_VARIABLE, variable)
 
     assert asked_language(words).code == code
 
@@ -79,17 +79,26 @@ def test_errors_are_korean_with_their_codes(capsys: pytest.CaptureFixture[str]) 
 def test_the_variable_speaks_for_every_verb(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv(VARIABLE, "ko")
+    monkeypatch.setenv(LANGUAGE_VARIABLE, "ko")
     folder = make_run(tmp_path)
 
     assert exit_code(["compare", str(folder), str(folder)]) == 0
     assert "중앙값" in capsys.readouterr().out
 
 
+def test_a_variable_without_a_value_asks_for_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(LANGUAGE_VARIABLE, "")
+
+    assert exit_code(["report", "nowhere"]) == 2
+    assert "nowhere is not a run" in capsys.readouterr().err
+
+
 def test_a_variable_that_names_no_language_is_refused(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv(VARIABLE, "kr")
+    monkeypatch.setenv(LANGUAGE_VARIABLE, "kr")
 
     assert exit_code(["report", str(make_run(tmp_path))]) == 2
     assert "kr" in capsys.readouterr().err

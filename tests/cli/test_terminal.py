@@ -24,7 +24,7 @@ loads: [1, 8]
 predictions:
   - w4a16.tpot_median < fp16.tpot_median at load 1
 """
-MOCK = STUDY.replace("engine: vllm", "engine: mock")
+MOCK = STUDY.replace("engine: vllm,", "engine: mock, options: {ttft_ms: 1, itl_ms: 1},")
 LOG = """\
 (EngineCore pid=9) INFO 07-06 22:50:46 [core.py:114] Initializing a V1 LLM engine (v0.24.0) with config: \
 model='org/m', dtype=torch.bfloat16, max_seq_len=4096, tensor_parallel_size=1, quantization=None, enforce_eager=False
@@ -137,7 +137,9 @@ def numbers(text: str) -> set[str]:
 
 
 def test_a_run_in_a_log_and_its_answer_last(tmp_path: Path) -> None:
-    study = MOCK.replace("loads: [1, 8]", "loads: [2]\ncell: {requests: 6}\nwarm_up: {at_most_requests: 2}")
+    study = MOCK.replace(
+        "loads: [1, 8]", "loads: [2]\ncell: {requests: 6}\nwarm_up: {at_least_requests: 2, at_most_requests: 2}"
+    )
     (tmp_path / "study.yaml").write_text(study.replace("at load 1", "at load 2"))
     command = [sys.executable, "-m", "whichbits", "run", "study.yaml", "--output", "runs"]
     paths = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}

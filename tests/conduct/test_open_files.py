@@ -35,6 +35,7 @@ def study(loads: Any, *, workers: Any = 1, arm: dict[str, Any] | None = None, **
         (study([900], cell={"requests": 50}), 50),
         (study("auto"), 256),
         (study([{"request_rate": 10}]), 40),
+        (study([{"request_rate": 1e308}]), 1000),
         (study([{"request_rate": 10, "concurrency": 300}]), 300),
         # Each of two replicas may have to hold all 100 that are in flight, if the plan says so.
         (study([100], arm={"target": {"urls": URLS}}), 200),

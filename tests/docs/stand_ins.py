@@ -3,7 +3,7 @@
 import sys
 from dataclasses import dataclass
 
-from tests.docs.working_folder import BEGUN, CALIBRATED, MINE
+from tests.docs.working_folder import BEGUN, CALIBRATED, MINE, MOCKED
 
 ADDED = {
     "load": ("--set", "warm_up={at_least_requests: 2, at_most_requests: 2}", "--output-tokens", "2", "--plain"),
@@ -41,6 +41,7 @@ class StandIns:
             "http://localhost:4318": self.collector,
             "/opt/vllm/bin/python": sys.executable,
             "studies/plan-chat.yaml": "plan-l4.yaml",
+            **{f"studies/{name}.yaml": f"{name}.yaml" for name in MOCKED},
             "BASELINE": "before",
             "CANDIDATE...": "after",
             "runs/2026-...": f"runs/{MINE}",

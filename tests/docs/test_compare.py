@@ -6,7 +6,7 @@ from typing import get_args
 from tests.docs.pages import page, section
 from whichbits.analyze.comparison.comparison import Verdict
 from whichbits.record.importers.tools import IMPORTERS
-from whichbits.report.comparison.terminal import GATE_VERDICTS, VERDICTS
+from whichbits.report.comparison.wording import GATE_VERDICTS, VERDICTS
 from whichbits.report.exporters.exporter import EXPORTERS
 
 PAGE = page("compare.md")

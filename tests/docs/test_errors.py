@@ -15,7 +15,10 @@ PAGE = page("errors.md")
 def calls(names: set[str]) -> Iterator[tuple[ast.Module, ast.Call]]:
     """Every call of one of ``names`` in the source, with the module in which it stands."""
     for path in sorted((ROOT / "src").rglob("*.py")):
-        module = ast.parse(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        if not any(f"{name}(" in text for name in names):
+            continue
+        module = ast.parse(text)
         for node in ast.walk(module):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
                 yield module, node

@@ -19,6 +19,8 @@ RUNS |= {"baseline": 12.0, "results": 12.1}
 
 CALIBRATED = "runs/on-an-l4"
 BEGUN = "runs/begun"
+MOCKED = ("mock-crossing", "seed-l4-mock")
+"""Studies of the pages that run on mocks, and take half a minute as they are."""
 
 STUDY = """
 name: mine
@@ -52,6 +54,8 @@ def make_working_folder(folder: Path) -> Path:
     (folder / "studies").symlink_to(ROOT / "studies")
     (folder / "study.yaml").write_text(STUDY)
     (folder / "plan-l4.yaml").write_text(_plan_of_one_gpu())
+    for name in MOCKED:
+        (folder / f"{name}.yaml").write_text(_quick(name))
     (folder / "notebook.ipynb").write_text(json.dumps(NOTEBOOK))
     write_model(folder / "models" / "Qwen2.5-7B-Instruct")
     for name in ("server.log", "before.log", "after.log", "vllm.log", "sglang.log"):
@@ -72,6 +76,16 @@ def make_working_folder(folder: Path) -> Path:
         (folder / name).mkdir()
         (folder / name / "c1.json").write_text(json.dumps(bench_record()))
     return folder
+
+
+def _quick(name: str) -> str:
+    """A study of the pages with mocks a tenth as slow and fewer requests: its arms, loads and predictions stand."""
+    study = yaml.safe_load((ROOT / "studies" / f"{name}.yaml").read_text())
+    for settings in (study["every_arm"], *study["arms"].values()):
+        options = settings.get("options", {})
+        settings["options"] = {key: value / 10 if key.endswith("_ms") else value for key, value in options.items()}
+    short = {"repeats": 1, "cell": {"requests": 8}, "warm_up": {"at_least_requests": 2, "at_most_requests": 4}}
+    return yaml.safe_dump(study | short)
 
 
 def _plan_of_one_gpu() -> str:

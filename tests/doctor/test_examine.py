@@ -1,5 +1,7 @@
 """The whole examination, and the part of it that a run says before it starts."""
 
+import platform
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from tests.doctor.models import qwen
 from tests.doctor.pretend import Package, interpreter
 from whichbits.cli import exit_code
+from whichbits.doctor.interpreter import ask_interpreter
 
 NEW = "0.27.1"
 
@@ -53,6 +56,26 @@ def test_an_interpreter_that_does_not_run_keeps_nothing_else_from_being_examined
 def test_an_interpreter_that_is_named_must_run(python: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code(["doctor", "--python", python]) == 2
     assert "doctor_python" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("said", ["null", "[]", "{}", '{"version": 3, "distributions": {"a": 1}}', "\\377", ""])
+def test_an_answer_that_no_python_gives_is_told_as_such(
+    said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\nprintf '{said}'\n")
+    python.chmod(0o755)
+
+    assert exit_code(["doctor", "--python", str(python)]) == 2
+    assert "it does not answer as a Python does" in " ".join(capsys.readouterr().err.split())
+
+
+def test_what_an_interpreter_prints_at_its_start_is_passed_by(tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\necho Welcome to this cluster\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+
+    assert ask_interpreter(str(python)).version == platform.python_version()
 
 
 def test_a_study_without_a_card_in_it_hears_nothing_of_cards(

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from whichbits.doctor import limits
-from whichbits.doctor.limits import open_files, ports, processes
+from whichbits.doctor.limits import files, ports, processes
+from whichbits.hardware.open_files import OpenFiles
 from whichbits.study.model import Study
 
 NO_LIMIT = -1
@@ -24,12 +25,12 @@ def study(streams: int) -> Study:
 
 
 def test_open_files_are_held_against_the_highest_load() -> None:
-    assert open_files(4096, 4096, study(900)).found == "up to 4096"
-    assert open_files(256, 4096, study(900)).found == "up to 4096, raised for the run from 256"
-    assert open_files(256, 512, study(16)).state == "good"
-    assert open_files(256, 512, study(900)).state == "problem"
-    assert open_files(256, 512, None).state == "note"
-    assert open_files(NO_LIMIT, NO_LIMIT, study(900)).found == "no limit"
+    assert files(OpenFiles(4096, 4096), study(900)).found == "up to 4096"
+    assert files(OpenFiles(256, 4096), study(900)).found == "up to 4096, raised for the run from 256"
+    assert files(OpenFiles(256, 512), study(16)).state == "good"
+    assert files(OpenFiles(256, 512), study(900)).state == "problem"
+    assert files(OpenFiles(256, 512), None).state == "note"
+    assert files(OpenFiles(None, None), study(900)).found == "no limit"
 
 
 @pytest.mark.parametrize(

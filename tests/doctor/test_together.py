@@ -1,11 +1,13 @@
 """Servers that share a card are added up before anything starts."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from whichbits.doctor.diagnosis import Diagnosis, Patient
+from whichbits.doctor.interpreter import Distribution, Interpreter
 from whichbits.doctor.together import check_together
 from whichbits.study.model import Study
 from whichbits.study.read import read_study
@@ -21,8 +23,8 @@ def study(**keys: Any) -> Study:
     return Study.model_validate(plain | {"traffic": {"kind": "chat"}, "loads": [1], "every_arm": every_arm, **keys})
 
 
-def said(asked: Study) -> list[Diagnosis]:
-    return list(check_together(Patient((), asked)))
+def said(asked: Study, *interpreters: Interpreter) -> list[Diagnosis]:
+    return list(check_together(Patient(interpreters, asked)))
 
 
 @pytest.mark.parametrize(
@@ -68,6 +70,24 @@ def test_replicas_on_one_card_are() -> None:
     (one, other) = said(study(arms_together=False, every_arm={"replicas": 2}))
 
     assert (one.code, other.code) == ("servers_fit", "servers_fit")
+
+
+def test_replicas_divide_a_card_among_themselves_whoever_else_is_there() -> None:
+    """As they are started: 0.45 each of an H200's 139.8 GiB, beside an arm that takes a twentieth."""
+    arms: dict[str, dict[str, Any]] = {"two": {"weight_format": "w4a16", "replicas": 2}}
+    arms |= {"one": {"weight_format": "w4a16", "gpu_memory_utilization": 0.05}}
+
+    assert [each.found for each in said(study(arms=arms))] == ["3 servers at once take about 133 GiB of 140"]
+
+
+def test_an_installed_version_counts_before_the_one_that_the_study_names() -> None:
+    """0.10 takes 0.9 of a card unless it is told, 0.25 takes 0.92."""
+    arms: dict[str, dict[str, Any]] = {"plain": {"weight_format": "w4a16"}}
+    arms |= {"small": {"weight_format": "w4a16", "gpu_memory_utilization": 0.09}}
+    installed = Interpreter(sys.executable, "3.11.7", {}, {"vllm": Distribution("vllm", "0.10.0")})
+
+    assert [each.code for each in said(study(arms=arms))] == ["servers_too_many"]
+    assert [each.code for each in said(study(arms=arms), installed)] == ["servers_fit"]
 
 
 @pytest.mark.parametrize("name", ["search", "eager", "profiles", "chat", "weights"])

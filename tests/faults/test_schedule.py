@@ -16,7 +16,7 @@ from whichbits.analyze.curves.drift import drifts
 from whichbits.analyze.curves.slo import slo_capacities
 from whichbits.analyze.findings import Observed
 from whichbits.analyze.findings.client import client_limits
-from whichbits.conduct.warm import warm_up
+from whichbits.conduct.arms.warm import warm_up
 from whichbits.drive.crew.crew import Crew
 from whichbits.serve.arm import RunningArm
 from whichbits.serve.endpoint.replica import Endpoint

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.conduct.test_token_counts import counted
+from tests.conduct.cells.test_token_counts import counted
 from tests.drive.fake_server import DONE, HEAD, LAST_CHUNK, Answer, Received, chunk, event, raw, stream
 from tests.drive.test_protocol import ROLE, chat
 from tests.faults.measured import MS, measure, planned

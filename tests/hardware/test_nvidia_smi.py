@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from whichbits.hardware.gpu_states import gpu_states, gpu_users
 from whichbits.hardware.nvidia_smi import device_name, installed_gpus
 
 CARDS = """0, NVIDIA H200, GPU-a, 143771 MiB, 580.82.07, 700.00 W, 1980 MHz
@@ -36,6 +37,29 @@ def test_cards_that_differ_have_no_common_name() -> None:
     assert device_name(found, (2,)) == "NVIDIA L4"
     assert device_name(found, (1, 2)) is None
     assert device_name(found, None) is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"\xff\xfe garbage\n",
+        b"Unable to determine the device handle\n",
+        b"x, NVIDIA L4, GPU-a, 1 MiB, 5, 1 W, 1 MHz\n",
+        b'"' + b"x" * 200_000,
+        b"",
+    ],
+    ids=["no text", "a sentence", "no index", "an open quote", "nothing"],
+)
+def test_a_driver_in_trouble_names_no_card(said: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "said").write_bytes(said)
+    program = tmp_path / "nvidia-smi"
+    program.write_text(f"#!/bin/sh\ncat {tmp_path}/said\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+
+    assert installed_gpus() == []
+    assert gpu_states() == []
+    assert gpu_users() == []
 
 
 def test_no_driver_is_no_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, nodes
@@ -9,6 +10,7 @@ from jinja2 import Environment, nodes
 SOURCE = Path(__file__).parents[2] / "src" / "whichbits"
 
 
+@cache
 def templates() -> dict[str, str]:
     """Return each template with a place where it stands."""
     found = {template: str(path) for path in SOURCE.rglob("*.py") for template in _of_module(path)}
@@ -34,24 +36,31 @@ def _of_module(path: Path) -> Iterator[str]:
 
 
 def _calls(path: Path) -> Iterator[tuple[ast.Call, dict[str, str]]]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    constants = _constants(path, tree)
+    text = path.read_text(encoding="utf-8")
+    if "phrase(" not in text:
+        return
+    tree = ast.parse(text)
+    constants = _reasons() | _constants(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "phrase":
             yield node, constants
 
 
-def _constants(path: Path, tree: ast.Module) -> dict[str, str]:
-    """Return the texts with a name in a module, and in the module of reasons, whose templates others use."""
-    named = {
+@cache
+def _reasons() -> dict[str, str]:
+    """Return the texts with a name in the module of reasons, whose templates others use."""
+    return _constants(ast.parse((SOURCE / "drive" / "reasons.py").read_text(encoding="utf-8")))
+
+
+def _constants(tree: ast.Module) -> dict[str, str]:
+    """Return the texts with a name in a module."""
+    return {
         target.id: node.value.value
         for node in tree.body
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    reasons = SOURCE / "drive" / "reasons.py"
-    return named if path == reasons else named | _constants(reasons, ast.parse(reasons.read_text(encoding="utf-8")))
 
 
 def _text(call: ast.Call, constants: dict[str, str]) -> str | None:

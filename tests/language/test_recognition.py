@@ -82,6 +82,12 @@ def test_what_an_error_is_about_stays_before_it() -> None:
     assert error.what.startswith("a: b.log")
 
 
+def test_a_subject_is_no_part_of_a_text_that_begins_with_a_name() -> None:
+    said = "vllm.log: cannot be read: No such file or directory."
+
+    assert tell(said, KOREAN) == "vllm.log: 읽을 수 없습니다: No such file or directory."
+
+
 def test_lines_are_known_each_for_itself() -> None:
     text = (
         "s.yaml is not a valid study:\n    line 3: loads: must be given\n    line 4: x: unknown key; did you mean 'y'?"

@@ -100,8 +100,8 @@ def _of_module(path: Path) -> Iterator[str]:
 
 def _of_node(node: ast.AST, name: str, module: _Module) -> Iterator[str]:
     match node:
-        case ast.Call(func=called) if ast.unparse(called) in PLACES:
-            for value in _given(node, PLACES[ast.unparse(called)]):
+        case ast.Call(func=called) if (name_called := _dotted(called)) in PLACES:
+            for value in _given(node, PLACES[name_called]):
                 yield from _templates(value, module)
         case ast.Assign(targets=[ast.Name(id=named)], value=value) if named in WORDINGS.get(name, ()):
             yield from _constants(value)
@@ -111,6 +111,17 @@ def _of_node(node: ast.AST, name: str, module: _Module) -> Iterator[str]:
             for each in ast.walk(node):
                 if isinstance(each, ast.Return | ast.Yield) and each.value is not None:
                     yield from _templates(each.value, module)
+
+
+def _dotted(called: ast.expr) -> str:
+    """Return what is called, as it is written; nothing where it is no name."""
+    match called:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=value, attr=attribute):
+            return f"{_dotted(value)}.{attribute}"
+        case _:
+            return ""
 
 
 def _all_texts(tree: ast.Module) -> Iterator[ast.expr]:

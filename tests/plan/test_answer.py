@@ -6,6 +6,7 @@ import pytest
 
 from whichbits.errors import BadInput
 from whichbits.plan.answer import Answer, plan_study
+from whichbits.plan.option import options_of
 from whichbits.predict.constants import default_constants
 from whichbits.predict.shipped import Known
 from whichbits.study.model import Slo, Study
@@ -134,3 +135,18 @@ def _with_trace(path: Path) -> Study:
     return STUDY.model_copy(
         update={"plan": STUDY.plan.model_copy(update={"trace": str(path)}), "arms": {"w8a8": STUDY.arms["w8a8"]}}
     )
+
+
+def test_replicas_that_share_a_gpu_at_home_are_planned_with_gpus_of_their_own() -> None:
+    known, plan = Known(default_constants()), STUDY.plan
+    assert plan is not None
+    sharing = {
+        name: arm.model_copy(update={"replicas": 2, "gpus": (0,), "gpu_memory_utilization": 0.9})
+        for name, arm in STUDY.arms.items()
+    }
+    own = {name: arm.model_copy(update={"gpu_memory_utilization": 0.9}) for name, arm in STUDY.arms.items()}
+
+    found = options_of(STUDY.model_copy(update={"arms": sharing}), plan, known)
+
+    assert found == options_of(STUDY.model_copy(update={"arms": own}), plan, known)
+    assert len(found[0]) == 2

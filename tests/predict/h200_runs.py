@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from studies.h200.make_arms import ARMS, write_arm
+from studies.h200.make_arms import ARMS, write_config
 from whichbits.predict.calibrate import Observation
 from whichbits.predict.run import deployments, question_of
 from whichbits.record.schema import Cell
@@ -13,7 +13,7 @@ from whichbits.study.model import Study
 from whichbits.study.read import read_study
 
 _ROOT = Path(__file__).parents[2]
-Which = Literal["chat", "prefixes", "search", "longer_search", "one_replica"]
+Which = Literal["chat", "prefixes", "search", "longer_search", "one_replica", "one_card", "one_card_warm"]
 
 
 def h200_run(which: Which) -> Mapping[str, Any]:
@@ -25,11 +25,13 @@ def h200_run(which: Which) -> Mapping[str, Any]:
 def h200_study(which: Which, folder: Path) -> Study:
     """Return the study as a predictor gets it; ``folder`` takes the checkpoints' configs."""
     for name, arm in ARMS.items():
-        write_arm(folder / name, *arm)
+        write_config(folder / name, *arm)
     study = read_study(_ROOT / h200_run(which)["study"])
+    # When the others were measured, their studies gave no cache its size.
+    given = {} if which == "one_card_warm" else {"kv_cache_gib": None}
     arms = {
-        name: arm.model_copy(update={"model": str(folder / Path(arm.model).name), "kv_cache_gib": None})
-        for name, arm in study.arms.items()  # no cache had its size given when these ran
+        name: arm.model_copy(update={"model": str(folder / Path(arm.model).name), **given})
+        for name, arm in study.arms.items()
     }
     return study.model_copy(update={"arms": arms, "gpu": "H200", "engine_version": "0.25.1"})
 

@@ -1,6 +1,7 @@
 """Predictions against whichbits' own runs on H200s: what may not get worse unnoticed; see docs/predict.md."""
 
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -12,7 +13,9 @@ from whichbits.predict.constants import default_constants
 from whichbits.predict.deployment.capacity import room_of
 from whichbits.predict.quantities import Quantities, quantities
 from whichbits.predict.run import deployments
+from whichbits.predict.shipped import Known
 
+KNOWN = Known(default_constants(), "0.25.1", shipped=True).of("H200")
 Predicted = list[tuple[Observation, Quantities]]
 
 
@@ -71,3 +74,16 @@ def test_kv_caches_of_four_formats_are_within_one_percent(tmp_path: Path) -> Non
 def test_hit_rates_of_two_replicas_are_within_three_points(tmp_path: Path) -> None:
     for each, said in predicted("prefixes", tmp_path):
         assert said["prefix_hit_rate"] == pytest.approx(each.measured["prefix_hit_rate"], abs=0.03)
+
+
+@pytest.mark.parametrize("run", ["one_card", "one_card_warm"])
+def test_two_replicas_on_one_card_are_slower_than_with_a_card_each_by_what_was_measured(
+    run: Literal["one_card", "one_card_warm"], tmp_path: Path
+) -> None:
+    """A card each, they would keep up with 10 requests a second, and decode in 40 ms a token instead of 75 to 103."""
+    for each in h200_observations(run, tmp_path):
+        said = quantities(play_cell(each.deployment, each.question, KNOWN, keep_steps=True))
+        assert said["output_tokens_per_s"] == pytest.approx(each.measured["output_tokens_per_s"], rel=0.2)
+        assert said["tpot_ms.p50"] == pytest.approx(each.measured["tpot_ms.p50"], rel=0.15)
+        assert said["itl_ms.p50"] == pytest.approx(each.measured["itl_ms.p50"], rel=0.2)
+        assert said["ttft_from_send_ms.p50"] > 0.6 * each.measured["ttft_from_send_ms.p50"]

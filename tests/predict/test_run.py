@@ -153,3 +153,19 @@ def test_the_command_prints_a_summary(tmp_path: Path, capfdbinary: pytest.Captur
     assert said["source"] == "predicted"
     assert said["arms"]["one"]["facts"]["device_name"] == "H200"
     assert exit_code(arguments) == 2
+
+
+def test_a_study_whose_replicas_share_a_gpu_says_so_and_is_slower(tmp_path: Path) -> None:
+    def of(gpus: tuple[int, ...]) -> Run:
+        arm = SMALL.arms["w8a8"].model_copy(
+            update={"replicas": 2, "gpus": gpus, "gpu_memory_utilization": 0.45, "max_num_batched_tokens": 512}
+        )
+        return predicted(SMALL.model_copy(update={"arms": {"w8a8": arm}}), tmp_path / str(gpus), draws=0)
+
+    shared, apart = of((0, 0)), of((0, 1))
+    assert any("2 replicas share a GPU" in note for note in shared.manifest.notes)
+    assert not any("share a GPU" in note for note in apart.manifest.notes)
+    slow, fast = (summarize(each).cells[1].tpot_ms.p50 for each in (shared, apart))
+    assert slow is not None
+    assert fast is not None
+    assert 1.3 * fast < slow < 2.1 * fast

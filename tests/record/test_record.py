@@ -183,6 +183,11 @@ def no_manifest(folder: Path) -> None:
     (folder / "run.json").unlink()
 
 
+def manifest_is_a_folder(folder: Path) -> None:
+    (folder / "run.json").unlink()
+    (folder / "run.json").mkdir()
+
+
 def torn_manifest(folder: Path) -> None:
     (folder / "run.json").write_bytes((folder / "run.json").read_bytes()[:-9])
 
@@ -206,6 +211,7 @@ def column_dropped(folder: Path) -> None:
         (newer_manifest, "run_too_new"),
         (newer_table, "run_too_new"),
         (no_manifest, "run_not_found"),
+        (manifest_is_a_folder, "unreadable_file"),
         (torn_manifest, "run_broken"),
         (torn_table, "run_broken"),
         (lost_table, "run_broken"),

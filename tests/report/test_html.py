@@ -158,3 +158,18 @@ def test_links_within_the_page_lead_somewhere(page: Page) -> None:
     targets = {f"#{value}" for _, name, value in page.attributes if name == "id"}
 
     assert {value for tag, name, value in page.attributes if (tag, name) == ("a", "href")} <= targets
+
+
+def test_remarks_of_successive_cells_stand_once_below_them() -> None:
+    manifest = make_manifest()
+    half = len(manifest.cells) // 2
+    cells = tuple(
+        replace(cell, client=None, notes=("the first half" if place < half else "the rest",))
+        for place, cell in enumerate(manifest.cells)
+    )
+
+    made = html(make_summary(), replace(manifest, cells=cells))["report.html"].decode()
+
+    books = made[made.index('id="client"') :]
+    assert books.count("the first half") == books.count("the rest") == 1
+    assert books.count('<tr class="goes-on">') == len(cells) - 2

@@ -52,6 +52,28 @@ def test_evidence_is_folded_and_cannot_leave_its_fold() -> None:
     assert "\n# heading" not in page
 
 
+def test_long_evidence_is_cut_and_says_what_would_settle_it() -> None:
+    evidence = tuple(f"piece {number}" for number in range(30))
+    finding = Finding("observed", "a_code", "Text.", evidence, "more repeats")
+
+    page = markdown(replace(make_summary(), findings=(finding,)), make_manifest())["report.md"].decode()
+
+    fold = next(line for line in page.splitlines() if "<details>" in line)
+    assert "Evidence (31)" in fold
+    assert fold.count("piece") == 8
+    assert "piece 7<br>and 22 more: see summary.json<br>Would settle it: more repeats</details>" in fold
+
+
+def test_remarks_of_successive_cells_are_told_once() -> None:
+    manifest = make_manifest()
+    cells = tuple(replace(cell, client=None, notes=("the same for all",)) for cell in manifest.cells)
+
+    page = markdown(make_summary(), replace(manifest, cells=cells))["report.md"].decode()
+
+    assert page.count("the same for all") == 1
+    assert page.count("as above") == len(cells) - 1
+
+
 def test_pictures_have_paper_of_their_own_and_read_without_a_page() -> None:
     picture = markdown(make_summary(), make_manifest())["figures/tpot-p50.svg"]
     drawing = ET.fromstring(picture)  # noqa: S314 - our own

@@ -23,7 +23,16 @@ def large(loads: int, repeats: int) -> tuple[Summary, Manifest]:
     )
     health = manifest.cells[0].client
     recorded = tuple(
-        Cell(cell.cell, cell.arm, cell.concurrency, None, cell.repeat, "done", client=health, notes=("a note",))
+        Cell(
+            cell.cell,
+            cell.arm,
+            cell.concurrency,
+            None,
+            cell.repeat,
+            "done",
+            client=health,
+            notes=(f"a note {cell.cell}",),
+        )
         for cell in cells
     )
     return replace(summary, cells=cells), replace(manifest, cells=recorded)

@@ -31,6 +31,8 @@ def test_plain_addresses_are_taken(url: str) -> None:
         ("unix:///s3cret", "such as http://host:8000"),
         ("http://host:99999", "not an address"),
         ("http://[::1", "not an address"),
+        ("http://a..b:8000", "not an address"),
+        (f"http://{'s3cret' * 11}:8000", "not an address"),
         ("http://host/v1?key=s3cret", "no ?query"),
         ("http:// host", "no spaces"),
     ],

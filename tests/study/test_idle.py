@@ -2,6 +2,7 @@
 
 import pytest
 
+from whichbits.conduct.order import visits
 from whichbits.errors import BadInput
 from whichbits.study.model import Study
 from whichbits.study.read import parse_study
@@ -13,6 +14,7 @@ CLOSED = "loads: [1, 8]\n"
 OPEN = "loads: [{request_rate: 2}]\n"
 BOTH = "loads: [1, {request_rate: 2}]\n"
 AUTO = "loads: auto\n"
+PLAN = "slo: {ttft_ms: 500}\nplan: {gpus: {L4: {price_per_hour: 1}}, day: {peak: 2}%s}\n"
 ALONE = "name: s\narms: {a: {weight_format: fp16, model: m}}\n"
 
 
@@ -44,6 +46,7 @@ def complaint(text: str) -> str:
         (ARMS + CHAT + CLOSED + "repeats: 3\nprecision: 0.05\n", "line 6: precision: nothing is searched"),
         (ARMS + CHAT + CLOSED + "search_metrics: [ttft_ms.p50]\n", "line 5: search_metrics: nothing is searched"),
         (ALONE + CHAT + CLOSED + "arms_together: true\n", "line 5: arms_together: one arm"),
+        (ARMS + CHAT + CLOSED + "arrivals: constant\n" + PLAN % ", trace: t", "line 5: arrivals: no load has"),
         (ARMS + SESSIONS % "think_sigma: 2" + CLOSED, "line 3: traffic.think_sigma: only `think: log_normal`"),
         (ARMS + SESSIONS % "think_seconds: 0, think: constant" + CLOSED, "line 3: traffic.think: with think_seconds"),
         (
@@ -75,10 +78,17 @@ def test_several_are_said_at_once_and_each_once() -> None:
         CLOSED + "repeats: auto\nbudget: 20min\nprecision: 0.05\n",
         AUTO + "budget: 20min\nsearch_metrics: [ttft_ms.p50]\n",
         CLOSED + "arms_together: true\nevery_arm: {replicas: 2, balance: random}\n",
+        CLOSED + "arrivals: {kind: gamma, burstiness: 0.5}\n" + PLAN % "",
     ],
 )
 def test_what_works_and_defaults_that_are_written_out_pass(more: str) -> None:
     assert parse_study(ARMS + CHAT + more, "s.yaml").name == "s"
+
+
+@pytest.mark.parametrize("more", [CLOSED + "repeats: 3\n", CLOSED + "repeats: auto\n", AUTO])
+def test_one_arm_may_stay_up_over_repeats_and_through_a_search(more: str) -> None:
+    study = parse_study(ALONE + CHAT + more + "arms_together: true\n", "s.yaml")
+    assert len(visits(study)) == 1
 
 
 def test_a_study_that_a_run_recorded_is_read_whatever_it_holds() -> None:

@@ -116,6 +116,21 @@ def test_no_text_escapes_as_another_error(text: str) -> None:
         parse_study(text, "study.yaml")
 
 
+@pytest.mark.parametrize("place", ["sixteen", "m.gguf", "threads"])
+def test_half_a_character_is_refused_wherever_it_is_written(place: str) -> None:
+    assert "is not YAML" in complaint(GOOD.replace(place, '"\\ud800"'))
+
+
+@pytest.mark.parametrize(("name", "why"), [("''", "needs a name"), ("x" * 181, "too long"), ("가" * 21, "too long")])
+def test_a_name_of_an_arm_that_no_file_takes_is_refused(name: str, why: str) -> None:
+    assert why in complaint(GOOD.replace("sixteen", name))
+
+
+@pytest.mark.parametrize("name", ["a/b", "..", "<b>", "네 비트", "x" * 180])
+def test_an_arm_may_have_any_other_name(name: str) -> None:
+    assert name in parse_study(GOOD.replace("sixteen", name), "s.yaml").arms
+
+
 def test_a_load_given_twice_is_refused_however_it_is_written() -> None:
     assert "c4 is given twice" in complaint(GOOD.replace("loads: [1,", "loads: [4,"))
 
@@ -243,6 +258,10 @@ def test_a_fault_in_what_arms_share_is_said_once_and_in_its_place() -> None:
         ("options: {a: {b: 1}}", "options.a: must be text, a number, true or false"),
         ("environment: {A: [1]}", "environment.A: must be text or a number, since"),
         ("environment: {A: }", "environment.A: must be text or a number; write '' for an empty text"),
+        ("kv_cache_gib: 0", "kv_cache_gib: must be greater than 0"),
+        ("kv_cache_gib: lots", "kv_cache_gib: must be a number"),
+        ("kv_cache_gib: .inf", "kv_cache_gib: must be a finite number"),
+        ("price_per_hour: .inf", "price_per_hour: must be a finite number"),
         ("target: 7", "target: must be keys with values, such as {key: value}"),
     ],
 )

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from tests.traffic.studies import planned
 from whichbits.study.arrivals import AnyArrivals, Arrivals
 from whichbits.study.model import CellSize, Load
-from whichbits.traffic.arrivals import drawn_offsets_ns, expected_seconds, request_count
+from whichbits.traffic.arrivals import drawn_offsets_ns, request_count
 from whichbits.traffic.draws import Draws, Floats
 
 STEPS = {
@@ -73,7 +73,6 @@ def test_a_ramp_from_nothing_has_come_to_half_after_the_root_of_half() -> None:
     due = np.array(drawn_offsets_ns(ramp, Draws(0, "a"), 10, 50)) / 1e9
 
     assert due == pytest.approx(np.sqrt(2 * np.arange(1, 51)), rel=0.02)
-    assert expected_seconds(ramp, 10, 50) == pytest.approx(10)
 
 
 def test_a_ramp_down_to_nothing_ends() -> None:
@@ -90,8 +89,7 @@ def test_stages_send_their_share_and_pause() -> None:
 
     assert counted[1] == 0
     assert [counted[0], counted[2], counted[3]] == pytest.approx([200, 400, 200], abs=60)
-    assert expected_seconds(read(STEPS), 1000, 1200) == pytest.approx(2.6)
-    assert expected_seconds(read(STEPS), 1000, 700) == pytest.approx(1.4)
+    assert due[-1] == pytest.approx(2.6, abs=0.1)
 
 
 @settings(deadline=None)

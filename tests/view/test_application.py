@@ -16,6 +16,7 @@ from yarl import URL
 from tests.record.make_run import make_run, manifest
 from whichbits.record.schema import Cell
 from whichbits.record.writer import RunWriter
+from whichbits.view import files
 from whichbits.view.application import application
 
 Client = TestClient[web.Request, web.Application]
@@ -211,6 +212,7 @@ async def test_other_names_for_this_machine_are_refused(browse: Browse, tmp_path
     assert answer.status == 403
     assert (await client.get("/", headers={"Host": "localhost:8321"})).status == 200
     assert (await client.get("/", headers={"Host": "[::1]:8321"})).status == 200
+    assert (await client.get("/", headers={"Host": "[::1"})).status == 403
 
 
 async def test_strangers_need_the_token_and_get_a_cookie_for_it(browse: Browse, tmp_path: Path) -> None:
@@ -235,6 +237,31 @@ async def test_runs_come_and_go(browse: Browse, tmp_path: Path) -> None:
     shutil.rmtree(made)
     assert made.name not in await text(client, "/")
     await text(client, f"/runs/{made.name}/", 404)
+
+
+async def test_a_folder_that_is_closed_to_us_hides_no_other_run(
+    browse: Browse, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    made, shut = make_run(tmp_path), make_run(tmp_path)
+    look = Path.is_file
+
+    def guarded(path: Path) -> bool:  # permissions do not apply to root, who may run this
+        if path.parent == shut:
+            raise PermissionError(path)
+        return look(path)
+
+    monkeypatch.setattr(Path, "is_file", guarded)
+    client = await browse()
+    page = await text(client, "/")
+    assert made.name in page
+    assert page.count('type="checkbox"') == 1
+    await text(client, f"/runs/{shut.name}/", 404)
+
+
+def test_a_file_that_goes_while_files_are_listed_is_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "kept").write_text("1234")
+    monkeypatch.setattr(files, "_inside", lambda folder: iter([folder / "kept", folder / "run.json.partial"]))
+    assert files.files_of(tmp_path) == [files.RunFile("kept", 4)]
 
 
 async def test_five_hundred_runs(browse: Browse, tmp_path: Path) -> None:

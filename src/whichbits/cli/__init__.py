@@ -10,9 +10,11 @@ from cyclopts import App, CycloptsError
 
 from whichbits.errors import BadInput, Interrupted, WhichbitsError
 
+LANGUAGE_VARIABLE = "WHICHBITS_LANG"
+"""Not LANG: what a log or a CI step says must not depend on whose machine it is."""
+
 _BAD_INPUT = 2
 _PIPE_CLOSED = 141  # as shells write an end by SIGPIPE
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 _INSPECT = """Say what a log, a /metrics dump or a result file holds.
 
@@ -58,6 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def exit_code(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code."""
+    if not os.environ.get(LANGUAGE_VARIABLE, "unset"):
+        del os.environ[LANGUAGE_VARIABLE]  # a CI step's variable without a value asks for nothing
     try:
         outcome = app(arguments, exit_on_error=False, result_action="return_value")
     except CycloptsError:  # already explained on stderr by cyclopts
@@ -69,9 +73,9 @@ def exit_code(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         return _reader_left()
     except OSError as error:
-        if error.errno not in _NO_ROOM:
+        if error.errno not in _TOLD:
             raise
-        return _explain(_disk_full(error), arguments)
+        return _explain(_TOLD[error.errno](error), arguments)
     return outcome if isinstance(outcome, int) else 0
 
 
@@ -90,6 +94,22 @@ def _disk_full(error: OSError) -> BadInput:
         why="the disk is full, or a quota is used up; a run keeps what it had written, and its servers are ended",
         fix="make room, then go on with `whichbits run FOLDER`, or name another folder with --output",
     )
+
+
+def _no_permission(error: OSError) -> BadInput:
+    return BadInput(
+        "no_permission",
+        f"{error.filename or '?'} is closed to this user: {error.strerror}",
+        why="the file or its folder belongs to somebody else, or the disk is read-only",
+        fix="change its permissions or the user, or name a folder of your own",
+    )
+
+
+_TOLD = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), _disk_full),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), _no_permission),
+}
+"""What the system refuses and people can mend, by its number."""
 
 
 def _explain(error: WhichbitsError, arguments: Sequence[str]) -> int:

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from whichbits.analyze.curves.load_curves import value_of, why_unusable
+from whichbits.analyze.findings.observed import load_of
 from whichbits.analyze.summarize import summarize
 from whichbits.analyze.summary import CellSummary, Metric, Summary
 from whichbits.cli.lang import Lang
@@ -22,7 +23,9 @@ from whichbits.predict.deployment.deployment import Deployment
 from whichbits.predict.run import question_of
 from whichbits.record.run import Run
 from whichbits.record.schema import Manifest
+from whichbits.report.cells.measures import name_of
 from whichbits.study.model import Study
+from whichbits.study.read import study_of_record
 
 _FITTED: tuple[Metric, ...] = ("tpot_ms.p50", "ttft_ms.p50", "output_tokens_per_s")
 
@@ -43,20 +46,31 @@ def calibrate_run(
         lang: Language of what is printed.
     """
     loaded = Run.load(run)
-    observations = list(_observations(loaded.manifest, summarize(loaded), gpu))
+    observations = list(_observations(loaded.manifest, _study(loaded), summarize(loaded), gpu))
     found = calibrate(observations, default_constants())
     write_calibration(output, found.constants)
     _show(found, output, Console(stderr=True), language(lang).say)
     return 0
 
 
-def _observations(manifest: Manifest, summary: Summary, gpu: str | None) -> Iterator[Observation]:
-    study = Study.model_validate(manifest.study)
+def _study(run: Run) -> Study:
+    study = study_of_record(run.manifest.study)
+    if study is None:
+        raise BadInput(
+            "run_not_calibratable",
+            f"{run.folder} holds no whole study, so what was asked of its arms is not known",
+            why="it was imported from another tool, or its run.json was edited",
+            fix="calibrate from a run that `whichbits run` made",
+        )
+    return study
+
+
+def _observations(manifest: Manifest, study: Study, summary: Summary, gpu: str | None) -> Iterator[Observation]:
     recorded = {cell.cell: cell for cell in manifest.cells}
     for cell in summary.cells:
         if why_unusable(cell) is None:
             deployment = _deployment(study, summary, cell, gpu)
-            name = f"{cell.arm} at {cell.concurrency or cell.request_rate}"
+            name = phrase("{arm} at {load}", arm=cell.arm, load=load_of(cell))
             yield Observation(name, deployment, question_of(study, recorded[cell.cell]), _measured(cell))
 
 
@@ -86,9 +100,14 @@ def _deployment(study: Study, summary: Summary, cell: CellSummary, gpu: str | No
 def _show(found: Calibration, output: Path, console: Console, say: Say) -> None:
     headings = (phrase("cell"), phrase("quantity"), phrase("measured"), phrase("off before"), phrase("off after"))
     table = Table(*map(say, headings), title=say(phrase("Predicted against measured")))
+    names: dict[str, str] = {metric: name_of(metric) for metric in _FITTED}
     for each in found.residuals:
         table.add_row(
-            each.name, each.quantity, f"{each.measured:.4g}", f"{each.before - 1:+.0%}", f"{each.after - 1:+.0%}"
+            say(each.name),
+            say(names[each.quantity]),
+            f"{each.measured:.4g}",
+            f"{each.before - 1:+.0%}",
+            f"{each.after - 1:+.0%}",
         )
     console.print(table)
     for name, factor in found.factors.items():

@@ -6,12 +6,10 @@ from typing import Annotated, get_args
 
 from cyclopts import Parameter
 
+from whichbits.cli import LANGUAGE_VARIABLE
 from whichbits.language.language import ENGLISH, Code, Language, language
 
-VARIABLE = "WHICHBITS_LANG"
-"""Not LANG: what a log or a CI step says must not depend on whose machine it is."""
-
-Lang = Annotated[Code, Parameter(env_var=VARIABLE)]
+Lang = Annotated[Code, Parameter(env_var=LANGUAGE_VARIABLE)]
 
 _FLAG = "--lang"
 
@@ -19,7 +17,7 @@ _FLAG = "--lang"
 def asked_language(arguments: Sequence[str]) -> Language:
     """Return the language that a command line asks for, also where it cannot be read otherwise; English for none."""
     words = iter(arguments)
-    asked = os.environ.get(VARIABLE)
+    asked = os.environ.get(LANGUAGE_VARIABLE)
     for word in words:
         if word == _FLAG:
             asked = next(words, None)

@@ -9,7 +9,7 @@ import msgspec
 import uvloop
 from rich.console import Console
 
-from whichbits.conduct.self_test.drive import allow_files, drive_rung
+from whichbits.conduct.self_test.drive import drive_rung, room_for_streams
 from whichbits.conduct.self_test.ladder import MOST_STREAMS, SECONDS, Ladder, climb
 from whichbits.conduct.self_test.result import as_object, verdicts_right
 from whichbits.drive.crew.crew import Crew
@@ -34,7 +34,7 @@ def run_self_test(seconds: float | None, *, json: bool, spoken: Language) -> int
     cores = len(os.sched_getaffinity(0))
     ladder = Ladder(
         seconds or SECONDS,
-        most_streams=min(MOST_STREAMS, allow_files()),
+        most_streams=min(MOST_STREAMS, room_for_streams()),
         processes=min(max(1, cores // _CORES_PER_MOCK), _MOST_MOCKS),
     )
     print_heading(console, spoken)

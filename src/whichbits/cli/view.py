@@ -44,10 +44,10 @@ def view(
     token = None if is_loopback(host) else new_token()
     try:
         asyncio.run(_serve(application(folder, host, token, lang), host, port, token, open_browser=open_browser))
-    except OSError as error:
+    except (OSError, OverflowError, UnicodeError) as error:
         raise BadInput(
             "view_no_port",
-            f"nothing can listen at {host}:{port}: {error.strerror or error}",
+            f"nothing can listen at {host}:{port}: {getattr(error, 'strerror', None) or error}",
             why="another program has the port, or the address is not this machine's",
             fix="name another with --port, or 0 for a free one",
         ) from error
@@ -64,4 +64,5 @@ async def _serve(app: web.Application, host: str, port: int, token: str | None, 
         if open_browser:
             webbrowser.open(whole)
 
-    await serve(app, host, port, ready, stop.wait())
+    # As a task it is given up quietly where nothing could listen.
+    await serve(app, host, port, ready, asyncio.ensure_future(stop.wait()))

@@ -2,7 +2,6 @@
 
 import os
 import platform
-import resource
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import psutil
 
 from whichbits.hardware.container import container_limits
 from whichbits.hardware.nvidia_smi import installed_gpus
+from whichbits.hardware.open_files import open_files
 
 _TOOLS = ("whichbits", "numpy", "uvloop", "httptools", "pyarrow", "openvino", "openvino-genai")
 
@@ -24,7 +24,7 @@ def host_facts() -> dict[str, Any]:
         "cpu_quota_cores": container.processors,
         "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
         "memory_limit_gib": None if container.memory is None else round(container.memory / 2**30, 1),
-        "open_files_limit": _open_files(),
+        "open_files_limit": open_files().soft,
         "cpu_flags": _cpu_flags(),
         "kernel": platform.release(),
         "system": platform.platform(terse=True),
@@ -58,11 +58,6 @@ def _cpu_flags() -> list[str]:
 def _cpu_info() -> list[tuple[str, str]]:
     lines = (line.partition(":") for line in _text("/proc/cpuinfo").splitlines())
     return [(key.strip(), value.strip()) for key, _, value in lines]
-
-
-def _open_files() -> int | None:
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return None if soft == resource.RLIM_INFINITY else soft
 
 
 def _text(path: str) -> str:

@@ -1,13 +1,13 @@
 """Whether a study's largest load fits the limit of open files, known before a server starts."""
 
 import math
-import resource
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from whichbits.drive.crew.split import workers_for
 from whichbits.drive.routing import Route
 from whichbits.errors import BadInput
+from whichbits.hardware.open_files import open_files, raise_soft_limit
 from whichbits.study.arm import Arm
 from whichbits.study.model import Load, Study
 from whichbits.study.search import AutoLoads
@@ -47,11 +47,11 @@ def open_files_needed(study: Study) -> int:
 
 def insist_on_open_files(study: Study) -> None:
     """Raise BadInput ``open_files_too_few`` if the hard limit is too low for the study's largest load."""
-    needed, (_, hard) = open_files_needed(study), resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY and hard < needed:
+    needed, limits = open_files_needed(study), open_files()
+    if not limits.room_for(needed):
         raise BadInput(
             "open_files_too_few",
-            f"the study's largest load needs {needed} open files in one process, and {hard} are allowed",
+            f"the study's largest load needs {needed} open files in one process, and {limits.hard} are allowed",
             why="each stream is a connection, and a connection is an open file in the client and in the server",
             fix="raise the hard limit (ulimit -Hn, LimitNOFILE= of a unit, --ulimit nofile of a container), or take a "
             "lower load, or more client.workers if only the client is short",
@@ -65,13 +65,12 @@ def raise_open_files(study: Study) -> OpenFilesRaised | None:
         BadInput: ``open_files_too_few``.
     """
     insist_on_open_files(study)
-    needed, (soft, hard) = open_files_needed(study), resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY or soft >= needed:
+    needed, before = open_files_needed(study), open_files().soft
+    if before is None or before >= needed:
         return None
     # Twice as many: a server that somebody watches, or that answers slowly, has more than its streams.
-    limit = 2 * needed if hard == resource.RLIM_INFINITY else min(2 * needed, hard)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
-    return OpenFilesRaised(soft, limit)
+    after = raise_soft_limit(2 * needed).soft
+    return None if after is None or after == before else OpenFilesRaised(before, after)
 
 
 def _loads(study: Study) -> tuple[Load, ...]:
@@ -96,4 +95,4 @@ def _connections(study: Study, arm: Arm, load: Load) -> Iterator[int]:
 def _in_flight(load: Load) -> int:
     if load.concurrency is not None:
         return load.concurrency
-    return min(_MOST_UNCAPPED, math.floor((load.request_rate or 0.0) * _UNCAPPED_SECONDS))
+    return math.floor(min(_MOST_UNCAPPED, (load.request_rate or 0.0) * _UNCAPPED_SECONDS))

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 
-from whichbits.conduct.token_counts import insist_on_tokenizer
+from whichbits.conduct.cells.token_counts import insist_on_tokenizer
 from whichbits.errors import ArmMismatch, WhichbitsError
 from whichbits.serve.attached import api_key, insist_on_logs
 from whichbits.serve.endpoint.way import insist_on_authorities

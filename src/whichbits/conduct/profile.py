@@ -7,7 +7,7 @@ from typing import Any
 
 from whichbits.analyze.kernels.profile import Profile, write_profile
 from whichbits.analyze.kernels.window import kernel_time
-from whichbits.conduct.addresses import targets
+from whichbits.conduct.arms.addresses import targets
 from whichbits.conduct.events import Notice
 from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import unless

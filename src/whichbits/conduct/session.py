@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 
-from whichbits.conduct.beds import Beds
-from whichbits.conduct.cell import measure
+from whichbits.conduct.arms.beds import Beds
+from whichbits.conduct.arms.giving_up import Losses
+from whichbits.conduct.arms.starting import bring_up, told_by_the_log
+from whichbits.conduct.cells.cell import measure
 from whichbits.conduct.estimate import StudyEstimate
 from whichbits.conduct.events import StudyFinished, StudyStarted
-from whichbits.conduct.giving_up import Losses
 from whichbits.conduct.order import Visit
 from whichbits.conduct.profile import profile_arm
 from whichbits.conduct.quality import ask_about_quality, is_wanted
 from whichbits.conduct.searching.course import course
 from whichbits.conduct.stage import Stage
-from whichbits.conduct.starting import bring_up, told_by_the_log
 from whichbits.conduct.stopping import Stopped
 from whichbits.errors import ServerNotReady
 from whichbits.record.schema import Cell

@@ -7,6 +7,7 @@ from whichbits.checkpoint.facts import Checkpoint
 from whichbits.doctor.checkpoints import local_model
 from whichbits.doctor.diagnosis import Diagnosis, Patient, good, unknown
 from whichbits.doctor.gpus import needs_gpu
+from whichbits.doctor.places import servers_by_gpu, share_of_card
 from whichbits.errors import BadInput
 from whichbits.hardware.gpu_states import GpuState
 from whichbits.predict.constants import default_constants
@@ -16,11 +17,9 @@ from whichbits.predict.deployment.engine_version import EngineVersion
 from whichbits.predict.deployment.kernels import Kernel, kernel_of
 from whichbits.predict.deployment.models import checkpoint_of
 from whichbits.study.arm import Arm
-from whichbits.study.gpus import shares
 
 _GIB = 2**30
 _MIB_A_GIB = 1024
-_OF_A_SHARED_CARD = 0.9
 
 
 @dataclass(frozen=True)
@@ -52,22 +51,10 @@ def check_cards(patient: Patient) -> Iterator[Diagnosis]:
 
 
 def _seat(name: str, arm: Arm, patient: Patient) -> Seat:
-    interpreter = patient.interpreter_of(arm)
-    engine = None if interpreter is None else interpreter.engine
-    version = engine.version if engine is not None else patient.study.engine_version if patient.study else None
-    gpus, servers = _places(arm)
-    default = EngineVersion.of(version).default_memory_share
-    share = arm.gpu_memory_utilization or (default if servers == 1 else int(100 * _OF_A_SHARED_CARD / servers) / 100)
+    version, gpus = patient.version_for(arm), tuple(servers_by_gpu(arm))
     here = {state.index: state for state in patient.gpus}
-    return Seat(f"arm {name}", arm, gpus, tuple(here[gpu] for gpu in gpus if gpu in here), share, version)
-
-
-def _places(arm: Arm) -> tuple[tuple[int, ...], int]:
-    """Return the distinct cards of an arm, and how many of its servers are on the fullest."""
-    each = arm.tensor_parallel_size or 1
-    gpus = arm.gpus or tuple(range(arm.replicas * each))
-    taken = [gpu for share in shares(gpus, arm.replicas, each) for gpu in share]
-    return tuple(dict.fromkeys(taken)), max(taken.count(gpu) for gpu in taken)
+    cards = tuple(here[gpu] for gpu in gpus if gpu in here)
+    return Seat(f"arm {name}", arm, gpus, cards, share_of_card(arm, version), version)
 
 
 def _too_few(seat: Seat, cards: int) -> Diagnosis:
@@ -146,14 +133,14 @@ def _kernel(kernel: Kernel) -> str:
 
 
 def _of_a_share(seat: Seat) -> str:
-    return f" in {seat.share:.0%} of the card" if _places(seat.arm)[1] > 1 else ""
+    return f" in {seat.share:.0%} of the card" if max(servers_by_gpu(seat.arm).values()) > 1 else ""
 
 
 def _free_memory(seat: Seat) -> Iterator[Diagnosis]:
     """Hold what a server asks for at its start against what is free: vLLM ends if it is less."""
-    servers = _places(seat.arm)[1]
+    crowd = servers_by_gpu(seat.arm)
     for state in seat.cards:
-        visible = _visible_mib(state)
+        servers, visible = crowd[state.index], _visible_mib(state)
         if visible is None or state.memory_free is None or state.memory_free >= servers * seat.share * visible:
             continue
         yield Diagnosis(

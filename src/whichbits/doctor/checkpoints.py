@@ -54,35 +54,46 @@ def local_model(arm: Arm) -> str:
 
 
 def _files(subject: str, arm: Arm, folder: Path, *, chats: bool) -> Iterator[Diagnosis]:
-    missing = list(_missing(arm, folder))
-    if missing:
-        yield Diagnosis(
-            "checkpoint_incomplete",
-            "problem",
-            subject,
-            f"{folder} lacks {', '.join(missing)}",
-            why="a download that was cut short, or Git LFS pointers that were never fetched",
-            fix="fetch it anew (hf download goes on where it ended), or name another folder",
-        )
+    if missing := list(_missing(arm, folder)):
+        yield _incomplete(subject, folder, missing)
     if not any((folder / name).exists() for name in _TOKENIZERS):
-        yield Diagnosis(
-            "tokenizer_missing",
-            "problem",
-            subject,
-            f"{folder} has no tokenizer",
-            why="quantising tools often write weights and config only",
-            fix="copy tokenizer*.json and the like from the original checkpoint",
-        )
+        yield _without_tokenizer(subject, folder)
     elif chats and not _has_template(arm, folder):
-        yield Diagnosis(
-            "chat_template_missing",
-            "problem",
-            subject,
-            f"{folder} has no chat template, and the study's requests are chats",
-            why="base models have none, and quantising tools may leave it behind; vLLM then refuses each chat",
-            fix="copy chat_template.jinja from the original, give options: {chat_template: FILE}, or set "
-            "request: {api: completions}",
-        )
+        yield _without_template(subject, folder)
+
+
+def _incomplete(subject: str, folder: Path, missing: list[str]) -> Diagnosis:
+    return Diagnosis(
+        "checkpoint_incomplete",
+        "problem",
+        subject,
+        f"{folder} lacks {', '.join(missing)}",
+        why="a download that was cut short, or Git LFS pointers that were never fetched",
+        fix="fetch it anew (hf download goes on where it ended), or name another folder",
+    )
+
+
+def _without_tokenizer(subject: str, folder: Path) -> Diagnosis:
+    return Diagnosis(
+        "tokenizer_missing",
+        "problem",
+        subject,
+        f"{folder} has no tokenizer",
+        why="quantising tools often write weights and config only",
+        fix="copy tokenizer*.json and the like from the original checkpoint",
+    )
+
+
+def _without_template(subject: str, folder: Path) -> Diagnosis:
+    return Diagnosis(
+        "chat_template_missing",
+        "problem",
+        subject,
+        f"{folder} has no chat template, and the study's requests are chats",
+        why="base models have none, and quantising tools may leave it behind; vLLM then refuses each chat",
+        fix="copy chat_template.jinja from the original, give options: {chat_template: FILE}, or set "
+        "request: {api: completions}",
+    )
 
 
 def _missing(arm: Arm, folder: Path) -> Iterator[str]:

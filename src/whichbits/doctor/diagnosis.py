@@ -45,6 +45,13 @@ class Patient(NamedTuple):
         path = str(Path(arm.python or sys.executable))
         return next((each for each in self.interpreters if each.path == path), None)
 
+    def version_for(self, arm: Arm) -> str | None:
+        """Return the version of vLLM that would serve the arm: what is installed, or else what the study names."""
+        interpreter = self.interpreter_of(arm)
+        if interpreter is not None and interpreter.engine is not None:
+            return interpreter.engine.version
+        return None if self.study is None else self.study.engine_version
+
 
 Check = Callable[[Patient], Iterable[Diagnosis]]
 

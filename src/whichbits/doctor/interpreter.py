@@ -91,16 +91,16 @@ def ask_interpreter(python: str | None, users: tuple[str, ...] = ()) -> Interpre
             check=True,
             env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
         )
-        told = json.loads(answer.stdout)
-    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        told = json.loads(answer.stdout.splitlines()[-1])  # a sitecustomize may have printed before
+        found = {name: _distribution(name, facts) for name, facts in told["distributions"].items()}
+        return Interpreter(path, told["version"], told["markers"], found, told["bench"], users)
+    except (OSError, subprocess.SubprocessError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise BadInput(
             "doctor_python",
             f"{path} does not run: {_reason(error)}",
             why="it must be a Python interpreter on this machine, 3.8 or newer",
             fix="name it with its whole path, such as /opt/vllm/bin/python",
         ) from error
-    found = {name: _distribution(name, facts) for name, facts in told["distributions"].items()}
-    return Interpreter(path, told["version"], told["markers"], found, told["bench"], users)
 
 
 def _distribution(name: str, facts: Mapping[str, Any]) -> Distribution:
@@ -120,7 +120,7 @@ def _reason(error: Exception) -> str:
             return reason
         case subprocess.CalledProcessError(stderr=str(said)) if said.strip():
             return said.strip().splitlines()[-1]
-        case json.JSONDecodeError():
+        case json.JSONDecodeError() | UnicodeDecodeError() | LookupError() | TypeError() | AttributeError():
             return "it does not answer as a Python does"
         case _:
             return str(error)

@@ -7,6 +7,7 @@ from pathlib import Path
 from whichbits.conduct.open_files import open_files_needed
 from whichbits.doctor.diagnosis import Diagnosis, Patient, good, unknown
 from whichbits.hardware.container import container_limits
+from whichbits.hardware.open_files import OpenFiles, open_files
 from whichbits.serve.process.server import free_ports
 from whichbits.study.model import Study
 
@@ -19,17 +20,19 @@ _UNLIMITED = resource.RLIM_INFINITY
 
 def check_limits(patient: Patient) -> Iterator[Diagnosis]:
     """Look at limits that end a study in its middle, when they are met."""
-    yield open_files(*resource.getrlimit(resource.RLIMIT_NOFILE), patient.study)
+    yield files(open_files(), patient.study)
     yield processes(resource.getrlimit(resource.RLIMIT_NPROC)[0], container_limits().processes)
     yield from ports(patient.study)
 
 
-def open_files(soft: int, hard: int, study: Study | None) -> Diagnosis:
+def files(limits: OpenFiles, study: Study | None) -> Diagnosis:
     """Hold the limits of open files against the study's highest load; `whichbits run` raises the soft one itself."""
     needed = _COMFORTABLE_FILES if study is None else open_files_needed(study)
-    if hard == _UNLIMITED or hard >= needed:
-        raised = "" if soft == _UNLIMITED or soft >= needed else f", raised for the run from {soft}"
-        return good("open_files", "open files", f"{'no limit' if hard == _UNLIMITED else f'up to {hard}'}{raised}")
+    soft, hard = limits
+    if limits.room_for(needed):
+        raised = "" if soft is None or soft >= needed else f", raised for the run from {soft}"
+        allowed = "no limit" if hard is None else f"up to {hard}"
+        return good("open_files", "open files", f"{allowed}{raised}")
     return Diagnosis(
         "open_files",
         "note" if study is None else "problem",

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from whichbits.doctor.diagnosis import Diagnosis, Patient, good
+from whichbits.doctor.places import servers_by_gpu, share_of_card
 from whichbits.errors import BadInput
 from whichbits.predict.constants import default_constants
 from whichbits.predict.deployment.capacity import room_of
 from whichbits.predict.deployment.deployment import Deployment
 from whichbits.study.arm import Arm
-from whichbits.study.gpus import shares
 from whichbits.study.model import Study
 
 
@@ -33,7 +33,7 @@ def check_together(patient: Patient) -> Iterator[Diagnosis]:
         return
     for crowd in _crowds(study):
         for gpu, arms in crowd.items():
-            servers = [server for arm in arms if (server := _server(study, arm, name, len(arms))) is not None]
+            servers = [server for arm in arms if (server := _server(patient, study.arms[arm], arm, name)) is not None]
             if len(arms) > 1 and len(servers) == len(arms):
                 yield _judged(gpu, servers)
 
@@ -44,29 +44,27 @@ def _crowds(study: Study) -> Iterator[Mapping[int, list[str]]]:
     for arms in together:
         crowd: dict[int, list[str]] = {}
         for name in arms:
-            for gpu in _gpus(study.arms[name]):
-                crowd.setdefault(gpu, []).append(name)
+            for gpu, servers in _servers(study.arms[name]).items():
+                crowd.setdefault(gpu, []).extend([name] * servers)
         yield crowd
 
 
-def _gpus(arm: Arm) -> list[int]:
-    """Return the GPU of each server of an arm that is started, once for each server that has it."""
+def _servers(arm: Arm) -> Mapping[int, int]:
+    """Return how many servers of an arm that is started are on each GPU that it names."""
     if arm.engine != "vllm" or arm.target is not None or arm.gpus is None:
-        return []
-    return [gpu for share in shares(arm.gpus, arm.replicas, arm.tensor_parallel_size or 1) for gpu in share]
+        return {}
+    return servers_by_gpu(arm)
 
 
-def _server(study: Study, name: str, card: str, servers: int) -> _Server | None:
+def _server(patient: Patient, arm: Arm, name: str, card: str) -> _Server | None:
     """Return what a server takes; None if its arm cannot be served there, of which its own line speaks."""
-    arm, constants = study.arms[name], default_constants()
+    constants, version = default_constants(), patient.version_for(arm)
+    share = share_of_card(arm, version)
     try:
-        deployment = Deployment.of(arm, card, study.engine_version)
+        deployment = Deployment.of(arm, card, version)
         room = room_of(deployment, constants)
     except BadInput:
         return None
-    share = arm.gpu_memory_utilization or (
-        0.9 / servers if arm.replicas > 1 else deployment.version.default_memory_share
-    )
     graphs = 0.0 if deployment.eager else constants["capacity.graphs_gib"]
     own = room.weights_gib + room.activation_gib + room.beside_torch_gib + graphs + room.kv_cache_gib
     insists_on = share * deployment.memory_gib

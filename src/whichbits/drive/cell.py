@@ -24,7 +24,7 @@ from whichbits.errors import ClientFailed, WhichbitsError
 from whichbits.record.parts import records_in
 from whichbits.record.schema import ClientHealth, RequestRecord
 from whichbits.study.model import Limits, Load
-from whichbits.traffic.plan import PlannedRequest
+from whichbits.traffic.request import PlannedRequest
 
 PartFiles = Callable[[int], Path]
 """Where the worker of that number writes its requests."""

@@ -8,7 +8,7 @@ from whichbits.drive.routing import Route
 from whichbits.drive.target import Target
 from whichbits.record.schema import RequestRecord
 from whichbits.study.model import Limits
-from whichbits.traffic.plan import PlannedRequest
+from whichbits.traffic.request import PlannedRequest
 
 
 @dataclass(frozen=True)

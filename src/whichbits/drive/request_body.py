@@ -8,7 +8,7 @@ import msgspec
 from whichbits.drive.target import Target
 from whichbits.drive.words import as_text, as_words
 from whichbits.study.request import RequestForm
-from whichbits.traffic.plan import Message, PlannedRequest
+from whichbits.traffic.request import Message, PlannedRequest
 
 
 class RequestBytes:

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from whichbits.errors import BadInput
 from whichbits.traffic.draws import Draws
-from whichbits.traffic.plan import PlannedRequest
+from whichbits.traffic.request import PlannedRequest
 
 PREFIX_TOKENS = 64
 """Token ids that ``prefix_hash`` looks at: four KV-cache blocks of vLLM's usual 16."""

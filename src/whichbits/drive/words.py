@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from whichbits.traffic.plan import Message
+from whichbits.traffic.request import Message
 
 _WORDS = """
 time year people way day man thing woman life child world school state family student group country problem hand

@@ -66,7 +66,7 @@ class GpuUser:
 
 def gpu_states() -> list[GpuState]:
     """Return one state a card; empty where there is no card or no driver."""
-    rows = [dict(zip(_FIELDS, row, strict=True)) for row in ask("gpu", _FIELDS) if len(row) == len(_FIELDS)]
+    rows = [dict(zip(_FIELDS, row, strict=True)) for row in ask("gpu", _FIELDS)]
     slowed = _slowed()
     return [_state(row, slowed.get(row["uuid"], ())) for row in rows]
 
@@ -87,9 +87,7 @@ def _active(cells: list[str]) -> tuple[str, ...]:
 def gpu_users() -> list[GpuUser]:
     """Return the processes on all cards; inside a container the driver hides those of others."""
     rows = ask("compute-apps", ("gpu_uuid", "pid", "process_name", "used_memory"))
-    return [
-        GpuUser(uuid, pid, name, _number(memory)) for uuid, pid, name, memory in (row for row in rows if len(row) == 4)
-    ]
+    return [GpuUser(uuid, pid, name, _number(memory)) for uuid, pid, name, memory in rows]
 
 
 def _state(row: dict[str, str], slowed_by: tuple[str, ...]) -> GpuState:

@@ -8,19 +8,24 @@ _SECONDS = 20.0
 
 
 def ask(what: str, fields: tuple[str, ...], *, units: bool = False) -> list[list[str]]:
-    """Return a row of cells a ``gpu`` or ``compute-apps`` process; empty where there is no card or no driver."""
+    """Return a row of cells a ``gpu`` or ``compute-apps`` process; empty where there is no card or no driver.
+
+    A line that does not have a cell for each field is no answer: a driver in trouble says other things on stdout.
+    """
     form = "csv,noheader" if units else "csv,noheader,nounits"
     try:
         listed = subprocess.run(
             ["nvidia-smi", f"--query-{what}={','.join(fields)}", f"--format={form}"],
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             check=True,
             timeout=_SECONDS,
         ).stdout
-    except (OSError, subprocess.SubprocessError):
+        rows = [[cell.strip() for cell in row] for row in csv.reader(listed.splitlines())]
+    except (OSError, subprocess.SubprocessError, csv.Error):
         return []
-    return [[cell.strip() for cell in row] for row in csv.reader(listed.splitlines()) if row]
+    return [row for row in rows if len(row) == len(fields) and (fields[0] != "index" or row[0].isdecimal())]
 
 
 def installed_gpus() -> list[dict[str, str]]:

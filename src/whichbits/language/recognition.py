@@ -17,6 +17,8 @@ _MODEL, _PHRASES = "told.ko", "ko"
 _FIELD = re.compile(r"\{(\w+)\}")
 _ADDED = r"(?:(?:[;:,.]| \(| with ).*)?"
 """What may stand in a field right behind another one: nothing, or something that begins as an addition does."""
+_NO_SUBJECT = "(?<!:)"
+"""A text's first field is never "fp16:", which says whom a text is about: the text itself begins behind it."""
 _ENOUGH_LETTERS = 6
 """Of its own a template must have so many to be looked for within a text, where somebody else's words may stand."""
 
@@ -52,6 +54,8 @@ def _pattern(template: str) -> str:
         else:
             follows = place > 0 and not words[place]
             pieces.append(f"(?P<{name}>{_ADDED if follows else '.*?'})")
+            if place == 0 and not words[0]:
+                pieces.append(_NO_SUBJECT)
         pieces.append(_literal(words[place + 1]))
     return "".join(pieces)
 

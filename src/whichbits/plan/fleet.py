@@ -6,6 +6,7 @@ from math import ceil
 
 import numpy as np
 
+from whichbits.language.phrase import joined
 from whichbits.plan.demand import Demand
 from whichbits.plan.option import Option
 from whichbits.plan.prospect import Prospect
@@ -56,7 +57,7 @@ class FleetDay:
     @property
     def name(self) -> str:
         """Its options, by name."""
-        return " + ".join(option.name for option in self.options)
+        return joined(" + ", (option.name for option in self.options))
 
     @property
     def most(self) -> tuple[int, ...]:

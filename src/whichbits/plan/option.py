@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from whichbits.errors import BadInput
 from whichbits.hardware.devices import find_device
+from whichbits.language.phrase import phrase
 from whichbits.predict.deployment.capacity import room_of
 from whichbits.predict.deployment.deployment import Deployment
 from whichbits.predict.shipped import Known
@@ -26,7 +27,8 @@ class Option:
     @property
     def name(self) -> str:
         """The option as people say it: ``w8a8 on L4``, ``bf16 on 2 x L4``."""
-        return f"{self.arm} on {f'{self.gpus} x ' if self.gpus > 1 else ''}{self.gpu}"
+        gpus = f"{self.gpus} x {self.gpu}" if self.gpus > 1 else self.gpu
+        return phrase("{arm} on {gpus}", arm=self.arm, gpus=gpus)
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Refused:
 
 
 def options_of(study: Study, plan: FleetPlan, known: Known) -> tuple[list[Placed], list[Refused]]:
-    """Return what could be rented, and what could not.
+    """Return what could be rented, and what could not. A replica has GPUs of its own, whatever an arm shares at home.
 
     Raises:
         BadInput: ``device_unknown`` for a GPU that nobody knows: a typing error, not an option.
@@ -56,7 +58,12 @@ def options_of(study: Study, plan: FleetPlan, known: Known) -> tuple[list[Placed
     refused: list[Refused] = []
     for option in _all(study, plan):
         arm = study.arms[option.arm].model_copy(
-            update={"replicas": 1, "balance": "round_robin", "tensor_parallel_size": option.gpus}
+            update={
+                "replicas": 1,
+                "gpus": None,
+                "balance": "round_robin",
+                "tensor_parallel_size": option.gpus,
+            }
         )
         try:
             deployment = Deployment.of(arm, option.gpu, study.engine_version)

@@ -44,7 +44,7 @@ def fleet_of(deployment: Deployment, constants: Constants, seed: int = 0) -> Fle
         block_size=block,
         prefix_caching=arm.enable_prefix_caching is not False,
     )
-    return Fleet(server, arm.replicas, arm.balance, seed)
+    return Fleet(server, arm.replicas, arm.balance, seed, deployment.placing)
 
 
 def play_cell(deployment: Deployment, question: Question, constants: Constants, *, keep_steps: bool = False) -> Played:

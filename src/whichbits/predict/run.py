@@ -70,6 +70,11 @@ def predict_study(study: Study, cells: Iterable[Cell], writer: RunWriter, assume
             writer.note(
                 f"{name}: its engine, {deployment.arm.engine}, is not known to the predictor; played as {_ENGINE}"
             )
+        if deployment.placing:
+            writer.note(
+                f"{name}: {deployment.replicas_on_a_gpu} replicas share a GPU; those that have work for it are taken to"
+                " get equal parts of its time (no MPS)"
+            )
     draws = assumed.constants.draws(assumed.draws, assumed.seed) if assumed.draws else []
     clock_s = 0.0
     for cell in cells:

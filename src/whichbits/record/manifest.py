@@ -27,7 +27,7 @@ def read_manifest(folder: Path) -> Manifest:
     """Read the folder's manifest.
 
     Raises:
-        BadInput: ``run_not_found``, ``run_too_new`` or ``run_broken``.
+        BadInput: ``run_not_found``, ``unreadable_file``, ``run_too_new`` or ``run_broken``.
     """
     content = _content(folder)
     try:
@@ -65,12 +65,20 @@ def broken(folder: Path, what: str) -> BadInput:
 
 
 def _content(folder: Path) -> bytes:
+    path = folder / FILE_NAME
     try:
-        return (folder / FILE_NAME).read_bytes()
+        return path.read_bytes()
     except (FileNotFoundError, NotADirectoryError) as error:
         raise BadInput(
             "run_not_found",
             f"{folder} is not a run: it has no {FILE_NAME}",
             why="the path is wrong, or names the folder above the runs",
             fix="give the path of one run folder, such as runs/2026-11-29T1404-quickstart",
+        ) from error
+    except OSError as error:
+        raise BadInput(
+            "unreadable_file",
+            f"{path} cannot be read: {error.strerror}.",
+            why="It does not exist here, is a folder, or belongs to someone else.",
+            fix="Check the path and its permissions.",
         ) from error

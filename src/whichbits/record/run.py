@@ -31,7 +31,7 @@ class Run:
         """Open a run folder.
 
         Raises:
-            BadInput: ``run_not_found``, ``run_broken`` or ``run_too_new``.
+            BadInput: ``run_not_found``, ``unreadable_file``, ``run_broken`` or ``run_too_new``.
         """
         return cls(path, with_ended(read_manifest(path), sharded_cells(path).values()))
 

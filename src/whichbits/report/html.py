@@ -1,10 +1,10 @@
 """report.html: one offline page with the answer, its evidence, and where every number comes from."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import zip_longest
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -24,6 +24,7 @@ from whichbits.report.answer.validity import loads_text, measured_loads
 from whichbits.report.cells.measures import BETTER, MEASURES, name_of
 from whichbits.report.cells.pooled import repeats
 from whichbits.report.cells.table import groups, has_thin
+from whichbits.report.coded import coded
 from whichbits.report.palette import signs
 from whichbits.report.plots.figures import Figure, description, figures, thin_text
 from whichbits.report.plots.over_load import over_load
@@ -43,6 +44,7 @@ from whichbits.report.wording import (
     count,
     crossing_text,
     grounds,
+    grounds_count,
     interruption,
     leader_text,
     moment,
@@ -63,7 +65,6 @@ MOST_BYTES = 2_400_000
 
 MOST_ROWS = (1_000_000, 1000, 300, 100, 30, 10)
 """Rows of a table that are tried, until the page is small enough: all, where they fit."""
-_CODE = re.compile(r"`([^`]+)`")
 
 
 @dataclass(frozen=True)
@@ -172,6 +173,14 @@ def _plate(summary: Summary, figure: Figure, spoken: Language) -> Plate:
     )
 
 
+def _told_once(rows: Sequence[object], name: str) -> list[tuple[object, object]]:
+    """Return each row with what it remarks, or with None where the next row remarks the same."""
+    remarks = [getattr(row, name) for row in rows]
+    # The last row has nothing behind it that could say the same.
+    following = zip_longest(remarks, remarks[1:])
+    return [(row, None if said == then else said) for row, (said, then) in zip(rows, following, strict=True)]
+
+
 def _asset(name: str) -> str:
     return files("whichbits.report").joinpath("templates", name).read_text(encoding="utf-8")
 
@@ -195,10 +204,12 @@ def _environment(code: Code) -> Environment:
         "count": count,
         "crossing": crossing_text,
         "grounds": grounds,
+        "grounds_count": grounds_count,
         "load": short_load,
         "moment": moment,
-        "coded": _coder(spoken),
+        "coded": lambda text: coded(spoken.say(text)),
         "leader": leader_text,
+        "told_once": _told_once,
         "verdicts": verdict_texts,
     }
     environment.globals |= {
@@ -210,15 +221,6 @@ def _environment(code: Code) -> Environment:
         "joined": joined,
     }
     return environment
-
-
-def _coder(spoken: Language) -> Callable[[str], Markup]:
-    """Return what shows text in the language with what stands between backticks as code."""
-
-    def coded(text: str) -> Markup:
-        return Markup(_CODE.sub(r"<code>\1</code>", str(escape(spoken.say(text)))))  # noqa: S704 - escaped here
-
-    return coded
 
 
 def _sayer(spoken: Language) -> Callable[..., Markup]:

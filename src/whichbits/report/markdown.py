@@ -31,6 +31,7 @@ from whichbits.report.wording import (
     SOURCES,
     THIN_LEGEND,
     grounds,
+    grounds_count,
     interruption,
     leader_text,
     moment,
@@ -55,7 +56,7 @@ def markdown(
     say, shown = spoken.say, figures(summary)
     pictures = {_file(figure): _picture(summary, figure, say) for figure in shown}
     if roofline := under_roof(summary, phrase("Roofline"), say):
-        pictures[_ROOFLINE] = standalone(roofline).encode()
+        pictures[_ROOFLINE] = standalone(roofline, "TFLOP/s").encode()
     blocks = (
         *_answer(summary, manifest, say),
         *_by_metric(summary, say),
@@ -203,7 +204,7 @@ def _finding(finding: Finding, say: Say) -> Iterator[str]:
     if evidence := grounds(finding):
         # Within such a block GitHub reads HTML, and Markdown is not.
         lines = "<br>".join(html.escape(" ".join(plain(say(each)).split())) for each in evidence)
-        title = say(phrase("Evidence ({count})", count=len(evidence)))
+        title = say(phrase("Evidence ({count})", count=grounds_count(finding)))
         yield f"  <details><summary>{title}</summary>{lines}</details>\n"
 
 
@@ -246,6 +247,7 @@ def _provenance(summary: Summary, manifest: Manifest, say: Say) -> Iterable[str]
     yield from list(_sheet(at_a_glance(summary, manifest), say))[1:]
     yield say(phrase("Every fact, with the line that says so, is in `report.html` and `run.json`."))
     yield f"## {say(phrase('Books and client'))}"
+    rows = client_rows(summary, manifest)
     clients = [
         (
             escaped(row.arm),
@@ -253,9 +255,9 @@ def _provenance(summary: Summary, manifest: Manifest, say: Say) -> Iterable[str]
             str(row.failed),
             escaped(say(row.errors)),
             say(row.verdict),
-            escaped(say(joined("; ", row.remarks))),
+            escaped(say(phrase("as above") if row.remarks and row.remarks == before else joined("; ", row.remarks))),
         )
-        for row in client_rows(summary, manifest)
+        for row, before in zip(rows, ((), *(row.remarks for row in rows)), strict=False)
     ]
     headings = (phrase("arm"), phrase("load"), phrase("failed"), phrase("errors"), phrase("client"), phrase("remarks"))
     yield _table(tuple(map(say, headings)), clients)
@@ -291,4 +293,6 @@ def _file(figure: Figure) -> str:
 
 def _picture(summary: Summary, figure: Figure, say: Say) -> bytes:
     said = description(summary, figure, changes(summary, figure.measure))
-    return standalone(over_load(summary, figure, said, say)).encode()
+    measure = figure.measure
+    axis = f"{say(measure.name)} ({say(measure.unit)})"
+    return standalone(over_load(summary, figure, said, say), axis).encode()

@@ -153,12 +153,22 @@ def resume_command(summary: Summary, folder: str | None = None) -> str:
     return f"whichbits {verb} {shlex.quote(folder or summary.run)}"
 
 
+_MOST_GROUNDS = 8
+
+
 def grounds(finding: Finding) -> tuple[str, ...]:
-    """Return a finding's evidence, and last the measurement that would settle it."""
+    """Return a finding's evidence, cut where it is long, and last the measurement that would settle it."""
     settled = (
         () if finding.settled_by is None else (phrase("Would settle it: {settled_by}", settled_by=finding.settled_by),)
     )
-    return (*finding.evidence, *settled)
+    left = len(finding.evidence) - _MOST_GROUNDS
+    more = () if left <= 0 else (phrase("and {left} more: see summary.json", left=left),)
+    return (*finding.evidence[:_MOST_GROUNDS], *more, *settled)
+
+
+def grounds_count(finding: Finding) -> int:
+    """Return how many pieces of evidence a finding has, also those that are not shown."""
+    return len(finding.evidence) + (finding.settled_by is not None)
 
 
 def short_version(version: str | None) -> str | None:

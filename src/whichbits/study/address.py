@@ -22,6 +22,7 @@ def plain_address(url: str) -> str:
     try:
         parts = urlsplit(url)
         port = parts.port
+        (parts.hostname or "").encode("idna")  # what a resolver would stumble over: "a..b", or a label of 64 letters
     except ValueError as error:
         message = f"not an address: {error}"
         raise ValueError(message) from None

@@ -27,12 +27,14 @@ _WORDS = (
 _PLAIN = {kind: words for kinds, words in _WORDS for kind in kinds}
 _SCALARS = ("str", "int", "float", "bool")
 """Members of the type of an option, which complain one by one."""
+_WHOLE, _ANY_NUMBER = "constrained-int", "constrained-float"
+"""Members of the type of a number that stays whole where it is written so: the second complains of all."""
 _ANY_SCALAR = "must be text, a number, true or false"
 
 
 def complaints(details: Sequence[ErrorDetails], root: yaml.Node) -> list[str]:
     """Return a line for each fault, what only follows from another left out."""
-    details = [_in_the_file(detail) for detail in details]
+    details = [_in_the_file(detail) for detail in details if detail["loc"][-1:] != (_WHOLE,)]
     lines = (_complaint(detail, root) for detail in details if not _only_follows(detail, details))
     return list(dict.fromkeys(lines))
 
@@ -53,7 +55,7 @@ def _keys_on(root: yaml.Node, location: Location) -> list[str | int]:
 
 def _in_the_file(detail: ErrorDetails) -> ErrorDetails:
     """Leave out of the way to a fault the tags that only tell two ways of writing apart."""
-    written = tuple(part for part in detail["loc"] if not str(part).startswith("#"))
+    written = tuple(part for part in detail["loc"] if part != _ANY_NUMBER and not str(part).startswith("#"))
     return {**detail, "loc": written}
 
 

@@ -67,6 +67,16 @@ def _thinks(study: Study) -> bool:
     return isinstance(traffic, SessionsTraffic) or (isinstance(traffic, ShareGptTraffic) and traffic.turns == "all")
 
 
+def _paces_nothing(study: Study) -> bool:
+    """No cell has a rate, and no day is planned: `whichbits plan` gives a day's requests the arrivals' pattern."""
+    return _closed(study) and (study.plan is None or study.plan.trace is not None)
+
+
+def _alone_and_once(study: Study) -> bool:
+    """One arm whose server is started once anyway; with repeats or a search, together means one start for all."""
+    return len(study.arms) == 1 and study.repeats == 1 and not study.searches
+
+
 def _is_replay(study: Study) -> bool:
     return isinstance(study.traffic, RunTraffic)
 
@@ -76,7 +86,7 @@ _NO_RATE = "no load has a request_rate, so requests go out as streams are free"
 
 _RULES = (
     _Rule("arrivals", _is_replay, "traffic of a run keeps the times of that run"),
-    _Rule("arrivals", _closed, f"{_NO_RATE}; write loads as {{request_rate: 2.5}}, or leave arrivals out"),
+    _Rule("arrivals", _paces_nothing, f"{_NO_RATE}; write loads as {{request_rate: 2.5}}, or leave arrivals out"),
     _Rule(_COUNTS, lambda study: study.cell.requests is not None, "cell.requests says how many"),
     _Rule(_COUNTS, _is_replay, "traffic of a run sends as many as that run did, unless cell.requests says how many"),
     _Rule("cell.seconds", _closed, f"{_NO_RATE}; cell.per_stream says how many"),
@@ -92,7 +102,9 @@ _RULES = (
         "nothing is searched: it goes with `loads: auto` or `repeats: auto`",
     ),
     _Rule(
-        "arms_together", lambda study: len(study.arms) == 1, "one arm has no other beside it; leave arms_together out"
+        "arms_together",
+        _alone_and_once,
+        "one arm has no other beside it, and its server is started once; leave arms_together out",
     ),
     _Rule(
         "traffic.think_seconds traffic.think traffic.think_sigma",

@@ -14,6 +14,7 @@ from pydantic import (
 )
 
 from whichbits.study.arm import Arm, ArmDefaults
+from whichbits.study.arm_name import unfit_name
 from whichbits.study.arrivals import Arrivals, PoissonArrivals
 from whichbits.study.client import ClientPlan
 from whichbits.study.fleet import FleetPlan
@@ -210,6 +211,14 @@ class Study(Strict):
     def searches(self) -> bool:
         """Return whether cells are decided while the study runs."""
         return isinstance(self.loads, AutoLoads) or self.repeats == "auto"
+
+    @field_validator("arms")
+    @classmethod
+    def _arms_can_name_files(cls, arms: dict[str, Arm]) -> dict[str, Arm]:
+        for name in arms:
+            if message := unfit_name(name):
+                raise ValueError(message)
+        return arms
 
     @field_validator("loads")
     @classmethod

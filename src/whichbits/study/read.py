@@ -1,6 +1,6 @@
 """A study file in, a validated Study out; whatever is wrong is said with its line and a suggestion."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -51,6 +51,14 @@ def parse_study(text: str, name: str) -> Study:
         ) from None
     _refuse_idle_keys(study, root, name)
     return study
+
+
+def study_of_record(recorded: Mapping[str, Any]) -> Study | None:
+    """Return the study that a run recorded; None if it is not one of ours, as of imported and of edited runs."""
+    try:
+        return Study.model_validate(recorded)
+    except ValidationError:
+        return None
 
 
 def _refuse_idle_keys(study: Study, root: yaml.Node, name: str) -> None:
@@ -105,6 +113,9 @@ def _plain(root: yaml.Node, name: str) -> Any:
     for variables in _environments(root):
         _take_as_written(variables)
     try:
+        for node in _nodes(root):
+            if isinstance(node, yaml.ScalarNode):
+                node.value.encode()  # an escape can write half a character, which no file takes
         return yaml.SafeLoader("").construct_document(root)
     except (yaml.YAMLError, ValueError) as error:
         raise _not_yaml(name, error) from None
@@ -133,16 +144,20 @@ def _entries(node: yaml.Node | None) -> list[tuple[yaml.Node, yaml.Node]]:
 
 
 def _mappings(root: yaml.Node) -> list[yaml.MappingNode]:
-    """Return every mapping below ``root`` once: an alias may lead back to a node seen before."""
+    return [node for node in _nodes(root) if isinstance(node, yaml.MappingNode)]
+
+
+def _nodes(root: yaml.Node) -> list[yaml.Node]:
+    """Return every node below ``root`` once: an alias may lead back to a node seen before."""
     found, waiting, seen = [], [root], set()
     while waiting:
         node = waiting.pop()
         if id(node) in seen:
             continue
         seen.add(id(node))
+        found.append(node)
         if isinstance(node, yaml.MappingNode):
-            found.append(node)
-            waiting += [value for _, value in node.value]
+            waiting += [each for pair in node.value for each in pair]
         elif isinstance(node, yaml.SequenceNode):
             waiting += node.value
     return found

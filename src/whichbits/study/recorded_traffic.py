@@ -54,7 +54,3 @@ class RunTraffic(Strict):
     kind: Literal["run"] = Field(description="Which traffic this is.")
     path: str = Field(min_length=1, description="The run folder.")
     arm: str | None = Field(default=None, description="Whose cells are replayed; the first arm that has the load.")
-
-
-TextTraffic = ShareGptTraffic | JsonlTraffic
-"""Traffic whose prompts may be words."""

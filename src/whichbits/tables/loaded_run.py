@@ -125,6 +125,6 @@ def load_run(path: str | Path) -> LoadedRun:
     """Open a run folder.
 
     Raises:
-        BadInput: ``run_not_found``, ``run_broken`` or ``run_too_new``.
+        BadInput: ``run_not_found``, ``unreadable_file``, ``run_broken`` or ``run_too_new``.
     """
     return LoadedRun(Run.load(Path(path)))

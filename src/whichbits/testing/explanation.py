@@ -8,7 +8,7 @@ from whichbits.analyze.comparison.gates import Gate, judge
 from whichbits.analyze.curves.load_curves import why_unusable
 from whichbits.analyze.summary import CellSummary, Summary
 from whichbits.errors import BadInput
-from whichbits.report.comparison.terminal import change_text, interval_text, load_text
+from whichbits.report.comparison.wording import change_text, interval_text, load_text
 from whichbits.report.wording import load_text as load_of
 from whichbits.report.wording import number
 from whichbits.study.prediction import Names, parse_prediction

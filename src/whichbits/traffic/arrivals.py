@@ -40,12 +40,6 @@ def drawn_offsets_ns(arrivals: AnyArrivals, draws: Draws, rate: float, count: in
     return [int(offset) for offset in _TIMES[type(arrivals)](arrivals, counts, rate, count) * _NS]
 
 
-def expected_seconds(arrivals: AnyArrivals, rate: float, count: int) -> float:
-    """Return when the last of ``count`` requests is expected, from the cell's start; of a trace, count / rate."""
-    times = _TIMES.get(type(arrivals), _steady)
-    return float(times(arrivals, np.array([float(count)]), rate, count)[0])
-
-
 def _gaps(arrivals: AnyArrivals, draws: Draws, count: int) -> Floats:
     """Return gaps of mean 1."""
     match arrivals:

@@ -6,12 +6,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from whichbits.errors import BadInput
 from whichbits.record.run import Run
 from whichbits.record.schema import Cell, Manifest, RequestRecord
 from whichbits.study.model import CellSize, Load, Study
+from whichbits.study.read import study_of_record
 from whichbits.study.recorded_traffic import RunTraffic
 from whichbits.study.traffic import AnyTraffic
 from whichbits.traffic.asked import Asked
@@ -144,12 +143,7 @@ def _replayed(traffic: RunTraffic, version: FileVersion) -> Replayed:
 
 def _study(manifest: Manifest) -> Study | None:
     """Return the study by which prompts can be planned again; what was imported was planned by another tool."""
-    if manifest.source == "imported":
-        return None
-    try:
-        return Study.model_validate(manifest.study)
-    except ValidationError:
-        return None
+    return None if manifest.source == "imported" else study_of_record(manifest.study)
 
 
 def _prompts(

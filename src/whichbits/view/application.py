@@ -139,6 +139,8 @@ def _explaining(default: Code) -> Middleware:
         except WhichbitsError as error:
             page = pages.Pages(request.rel_url, default, asked_language(request, default))
             return _page(page.refusal(error), status=422)
+        except FileNotFoundError:
+            raise web.HTTPNotFound(text="This run was removed meanwhile.\n") from None
 
     return explain
 

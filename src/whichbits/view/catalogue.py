@@ -14,6 +14,7 @@ from whichbits.language.phrase import Phrase, joined, phrase
 from whichbits.record.manifest import FILE_NAME
 from whichbits.record.run import Run
 from whichbits.record.schema import Cell, Manifest
+from whichbits.view.files import is_there
 
 Progress = Literal["running", "finished", "cut short", "unreadable"]
 
@@ -75,10 +76,10 @@ class Catalogue:
         return next((self._entry(folder) for folder in self._folders() if folder.name == name), None)
 
     def _folders(self) -> Iterator[Path]:
-        if (self.folder / FILE_NAME).is_file():
+        if is_there(self.folder / FILE_NAME):
             yield self.folder.resolve()
         elif self.folder.is_dir():
-            yield from (each for each in self.folder.iterdir() if (each / FILE_NAME).is_file())
+            yield from (each for each in self.folder.iterdir() if is_there(each / FILE_NAME))
 
     def _entry(self, folder: Path) -> Entry:
         state = tuple(_changed_ns(folder / name) for name in (FILE_NAME, "summary.json", "requests"))

@@ -50,7 +50,10 @@ def door(host: str, token: str | None) -> Middleware:
 
 
 def _names_us(named: str, host: str) -> bool:
-    return (urlsplit(f"//{named}").hostname or "") in _LOOPBACK | {host}
+    try:
+        return (urlsplit(f"//{named}").hostname or "") in _LOOPBACK | {host}
+    except ValueError:  # such as "[": whoever writes so does not mean us
+        return False
 
 
 def _let_in(request: web.Request, token: str) -> web.HTTPSeeOther:

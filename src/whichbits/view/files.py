@@ -1,6 +1,7 @@
 """Files of a run that may leave: what lies in its folder, under no other name and by no link out of it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +26,7 @@ class RunFile:
 
 def files_of(folder: Path) -> list[RunFile]:
     """Return the run's files, by path."""
-    return [RunFile(path.relative_to(folder).as_posix(), path.stat().st_size) for path in sorted(_inside(folder))]
+    return list(_measured(folder, sorted(_inside(folder))))
 
 
 def find_file(folder: Path, path: str) -> Path | None:
@@ -38,8 +39,23 @@ def content_type(path: Path) -> str:
     return _SHOWN.get(path.suffix, _OTHER)
 
 
+def _measured(folder: Path, found: Iterable[Path]) -> Iterator[RunFile]:
+    for path in found:
+        # A run under way renames and removes files meanwhile.
+        with suppress(OSError):
+            yield RunFile(path.relative_to(folder).as_posix(), path.stat().st_size)
+
+
 def _inside(folder: Path) -> Iterator[Path]:
     home = folder.resolve()
     for path in folder.rglob("*"):
-        if path.is_file() and path.resolve().is_relative_to(home):
+        if is_there(path) and path.resolve().is_relative_to(home):
             yield path
+
+
+def is_there(path: Path) -> bool:
+    """Return whether a file can be found; one in a folder that is closed to us cannot."""
+    try:
+        return path.is_file()
+    except PermissionError:
+        return False

@@ -18,7 +18,8 @@ from whichbits.language.phrase import Phrase, phrase
 from whichbits.language.recognition import recognise, tell
 from whichbits.record.run import Run
 from whichbits.record.schema import Cell
-from whichbits.report.comparison.terminal import (
+from whichbits.report.coded import coded
+from whichbits.report.comparison.wording import (
     VERDICTS,
     change_text,
     fact_name,
@@ -199,6 +200,6 @@ def _environment(code: Code) -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"size": _size, "when": _when, "address": lambda text: quote(text, safe="")}
-    environment.filters |= {"path": quote, "recognised": recognise}
+    environment.filters |= {"path": quote, "recognised": recognise, "coded": coded}
     environment.globals |= {"say": say, "link": _linked}
     return environment

@@ -1,4 +1,4 @@
-"""Crossings as findings: a prediction of what no draw was taken of has ratios and no intervals."""
+"""Crossings as findings: what no draw was taken of has no intervals, and noise is settled by so many repeats."""
 
 import pytest
 
@@ -34,3 +34,37 @@ def test_ratios_are_told_with_the_intervals_that_there_are(intervals: Intervals,
     (found,) = crossings(Observed(manifest(), (), (crossing,)))
 
     assert found.evidence == (evidence,)
+
+
+@pytest.mark.parametrize(
+    ("needed", "settled_by"),
+    [
+        ((1,), "1 more repeat of the study"),
+        ((2, 5), "5 more repeats of the study"),
+        ((2, None), "2 more repeats of the study"),
+        ((None,), "longer cells, or a quieter machine"),
+    ],
+)
+def test_noise_is_settled_by_as_many_repeats_as_the_noisiest_pair_needs(
+    needed: tuple[int | None, ...], settled_by: str
+) -> None:
+    noisy = [
+        Crossover(
+            metric="tpot_ms.p50",
+            arms=("a", f"b{at}"),
+            verdict="noisy",
+            crossings=(),
+            leader_low_load=None,
+            leader_high_load=None,
+            load_unit="concurrency",
+            loads=(1.0,),
+            ratios=(0.8,),
+            ratio_intervals=((0.5, 1.3),),
+            repeats_needed=more,
+        )
+        for at, more in enumerate(needed)
+    ]
+
+    (found,) = crossings(Observed(manifest(cells=[]), (), crossovers=noisy))
+
+    assert found.settled_by == settled_by

@@ -6,7 +6,7 @@ import pytest
 
 from tests.analyze.make_cell import timelines
 from tests.record.make_run import MS, record
-from whichbits.analyze.latency.prefill_steps import PrefillSteps, carrying_share, prefill_steps
+from whichbits.analyze.latency.prefill_steps import PrefillSteps, prefill_steps
 from whichbits.record.schema import RequestRecord
 
 
@@ -72,13 +72,6 @@ def test_a_neighbour_that_fails_later_was_prefilled_all_the_same() -> None:
 
     assert found is not None
     assert (found.n, found.share) == (4, 0.25)
-
-
-def test_each_request_has_its_share() -> None:
-    shares = carrying_share(timelines([FIRST, SECOND, answer(2, 500)]), ["0", "0", "0"])
-
-    assert shares.tolist()[:2] == [0.25, 0.0]
-    assert str(shares[2]) == "nan"
 
 
 @pytest.mark.parametrize("records", [(), (answer(0, 10),), (FIRST, replace(SECOND, replica=None))])

@@ -106,15 +106,14 @@ def test_only_gaps_between_http_chunks_can_show_a_late_client() -> None:
     assert (answer.separate_gaps, answer.short_gaps) == (2, 1)
 
 
-def test_a_decoded_body_is_forgotten_but_stays_counted() -> None:
-    """Memory is given back; progress still knows how many pieces came."""
+def test_a_decoded_body_is_forgotten() -> None:
     exchange = Exchange(0, None, 3, scheduled_ns=0, due_ns=0, status=200)
     exchange.pieces, exchange.stamps = [event(), DONE], [1, 2]
 
     read_answer(exchange)
 
     assert exchange.pieces == []
-    assert exchange.piece_count == 2
+    assert exchange.stamps == []
 
 
 def test_gaps_that_a_late_read_closed_are_told_from_those_of_a_server_that_bundles() -> None:

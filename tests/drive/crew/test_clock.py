@@ -180,11 +180,11 @@ def answering(*delays_ms: tuple[float, float], ahead_ns: int) -> Iterator[Connec
 
 @pytest.mark.parametrize("way", [(8, 0), (0, 8), (4, 4)])
 def test_the_error_holds_however_unequal_the_ways_are(way: tuple[float, float]) -> None:
-    with answering((30, 0), way, (0, 30), ahead_ns=HOUR_NS) as channel:
+    with answering((200, 0), way, (0, 200), ahead_ns=HOUR_NS) as channel:
         reading = read_clock(channel, exchanges=3)
 
     assert abs(reading.offset_ns - HOUR_NS) <= reading.error_ns
-    assert 4 * MS <= reading.error_ns < 15 * MS
+    assert 4 * MS <= reading.error_ns < 100 * MS  # half of the quickest exchange, not of a slow one
 
 
 def test_a_real_worker_tells_its_time() -> None:

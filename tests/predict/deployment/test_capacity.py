@@ -1,5 +1,7 @@
 """KV caches against what engines' logs said, and room by hand."""
 
+from typing import Any
+
 import pytest
 
 from tests.predict.field_reports import A100_KV_TOKENS, H200_ARMS, H200_KV_TOKENS, L4_KV_TOKENS
@@ -69,3 +71,44 @@ def test_a_cache_of_a_given_size_that_the_card_has_no_room_for_says_so() -> None
     arm = Arm(weight_format="fp16", model="qwen2.5-7b", kv_cache_gib=14)
     with pytest.raises(BadInput, match="leaves no KV cache"):
         room_of(Deployment.of(arm, "L4", "0.25.1"), default_constants())
+
+
+def on_one_gpu(**settings: Any) -> Deployment:
+    arm = Arm(weight_format="bf16", model="qwen3-14b", max_model_len=4096, replicas=2, **settings)
+    return Deployment.of(arm, "H200", "0.25.1")
+
+
+def test_replicas_that_would_take_more_than_their_gpu_has_are_refused_with_what_fits() -> None:
+    with pytest.raises(BadInput, match="2 replicas share a H200 and each takes") as refused:
+        room_of(on_one_gpu(gpus=(0, 0), gpu_memory_utilization=0.9), default_constants())
+    assert "0.5 or less" in (refused.value.fix or "")
+
+    alone = room_of(on_one_gpu(gpus=(0, 1), gpu_memory_utilization=0.5), default_constants())
+    assert room_of(on_one_gpu(gpus=(0, 0), gpu_memory_utilization=0.5), default_constants()) == alone
+
+
+def test_a_given_cache_must_fit_beside_that_of_the_others_on_the_gpu() -> None:
+    assert room_of(on_one_gpu(gpus=(0, 1), kv_cache_gib=60), default_constants()).kv_cache_gib == 60
+    assert room_of(on_one_gpu(gpus=(0, 0), kv_cache_gib=30), default_constants()).kv_cache_gib == 30
+    with pytest.raises(BadInput, match="no KV cache"):
+        room_of(on_one_gpu(gpus=(0, 0), kv_cache_gib=60), default_constants())
+
+
+@pytest.mark.parametrize(
+    ("gpus", "replicas", "tensor_parallel", "placing"),
+    [
+        (None, 2, 1, None),
+        ((0, 1), 2, 1, None),
+        ((0, 0), 2, 1, ((0,), (0,))),
+        (0, 3, 1, ((0,), (0,), (0,))),
+        ((0, 1), 2, 2, ((0, 1), (0, 1))),
+        ((0, 1), 1, 2, None),
+    ],
+)
+def test_which_replicas_share_follows_from_the_gpus_that_a_start_would_give_them(
+    gpus: Any, replicas: int, tensor_parallel: int, placing: Any
+) -> None:
+    arm = Arm(
+        weight_format="bf16", model="qwen3-14b", gpus=gpus, replicas=replicas, tensor_parallel_size=tensor_parallel
+    )
+    assert Deployment.of(arm, "H200", "0.25.1").placing == placing

@@ -121,3 +121,14 @@ def test_an_arm_at_high_load_that_may_be_as_good_at_low_load_needs_no_handover()
     assert found is not None
     assert found.serve == "Serve fp16 at low load as at high load (1 to 32 concurrent requests)."
     assert found.more.endswith("w4a8 may be as good: the numbers do not tell them apart.")
+
+
+def test_a_search_that_met_some_loads_once_does_not_pass_for_a_run_without_repeats() -> None:
+    summary = make_summary()
+    more = replace(summary, cells=(*summary.cells, replace(summary.cells[0], cell=99, repeat=1)))
+
+    told = {check.text: check.good for check in checks(more)}
+
+    assert (
+        told["some loads were met once, others up to 2 times: how much repeats differ is known of these only"] is False
+    )

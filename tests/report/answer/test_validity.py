@@ -18,7 +18,7 @@ def answered(**more: object) -> tuple[Recommendation, Summary]:
         Recommendation("output_tokens_per_s", (("fp16", None, None),), "fp16", loads=(4.0, 16.0, 32.0)),
         **more,  # type: ignore[arg-type]
     )
-    cells = tuple(replace(cell, requests=64 * (cell.concurrency or 1), failed=0) for cell in make_summary().cells)
+    cells = tuple(replace(cell, requests=64 * (cell.concurrency or 1), failed=0) for cell in make_summary(None).cells)
     return entry, replace(make_summary(), cells=cells, recommendation=(entry,))
 
 
@@ -34,10 +34,8 @@ def test_loads_left_out_stand_beside_the_answer_and_shrink_its_range() -> None:
 
 def test_a_drain_is_a_doubt_of_throughput_and_of_no_latency() -> None:
     entry, summary = answered()
-    short = replace(
-        summary,
-        cells=tuple(replace(c, requests=c.concurrency or 1, steady_output_tokens_per_s=None) for c in summary.cells),
-    )
+    cells = (replace(cell, requests=cell.concurrency or 1, steady_output_tokens_per_s=None) for cell in summary.cells)
+    short = replace(summary, cells=tuple(cells))
 
     assert is_drained(short.cells[-1])
     assert doubts(entry, short, beside_text=True) == ("all 12 cells hold a drain",)

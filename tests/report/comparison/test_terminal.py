@@ -8,7 +8,8 @@ from tests.analyze.make_side import bench, side
 from whichbits.analyze.comparison.comparison import Comparison, compare
 from whichbits.analyze.comparison.gates import judge, read_gate
 from whichbits.report.comparison.markdown import comparison_markdown
-from whichbits.report.comparison.terminal import comparison_text, percent
+from whichbits.report.comparison.terminal import comparison_text
+from whichbits.report.comparison.wording import percent
 
 
 @pytest.fixture

@@ -1,6 +1,9 @@
 """A study that is followed: what a scrape shows in each phase, and that what is counted never falls."""
 
 import gzip
+import socket
+import struct
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -212,6 +215,51 @@ def test_the_endpoint_answers_this_machine_only() -> None:
         assert ask(address) == (200, "told\n")
         assert ask(address.removesuffix("metrics"))[0] == 404
         assert ask(address, host="evil.example")[0] == 403
+
+
+def raw(address: str, said: bytes) -> socket.socket:
+    """Return a connection to the endpoint on which this was said."""
+    port = int(address.split(":")[2].partition("/")[0])
+    connection = socket.create_connection(("127.0.0.1", port), timeout=5)
+    connection.sendall(said)
+    return connection
+
+
+def test_odd_clients_leave_the_study_s_stderr_alone(capfd: pytest.CaptureFixture[str]) -> None:
+    def breaks() -> str:
+        message = "no such scrape"
+        raise OSError(message)
+
+    with endpoint("127.0.0.1", 0, breaks) as address:
+        assert ask(address) == (500, "The metrics cannot be told now: OSError: no such scrape\n")
+        for said in (b"GET /metrics HTTP/1.1\r\nHost: [::1\r\n\r\n", b"GET //[ HTTP/1.1\r\nHost: localhost\r\n\r\n"):
+            with raw(address, said) as connection:
+                assert connection.recv(100).split()[1] in (b"403", b"404")
+        with raw(address, b"GET /metr") as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # ends by a reset
+        assert ask(address)[0] == 500
+    assert capfd.readouterr().err == ""
+
+
+def test_the_end_does_not_wait_for_a_client_that_says_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whichbits.report.prometheus.endpoint._PATIENCE_S", None)
+    begun = threading.Event()
+
+    def slow() -> str:
+        begun.set()
+        return "x" * 50_000_000  # more than a socket holds of what nobody reads
+
+    with endpoint("127.0.0.1", 0, slow) as address:
+        connection = raw(address, b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert begun.wait(5)
+    assert "metrics" not in {thread.name for thread in threading.enumerate()}
+    connection.close()
+
+
+def test_a_host_that_is_no_name_is_bad_input() -> None:
+    with pytest.raises(BadInput) as raised:
+        endpoint("a..b", 0, str).__enter__()
+    assert raised.value.code == "metrics_no_port"
 
 
 def test_a_port_that_is_taken_is_bad_input() -> None:

@@ -10,7 +10,7 @@ from tests.drive.certificates import made_up_authority
 from tests.drive.fake_proxy import proxying
 from tests.drive.fake_server import eventually
 from tests.serve.fake_engine_server import answering
-from whichbits.conduct.addresses import targets
+from whichbits.conduct.arms.addresses import targets
 from whichbits.errors import BadInput, ServerNotReady
 from whichbits.record.schema import Fact
 from whichbits.record.scrapes import read_scrapes

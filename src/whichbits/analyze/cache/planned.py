@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from pydantic import ValidationError
 
 from whichbits.analyze.cache.expected import ExpectedRate, Prompt, Replicas, expected_hit_rate
 from whichbits.analyze.cache.shared_blocks import segments
@@ -16,10 +15,11 @@ from whichbits.errors import BadInput
 from whichbits.record.schema import ArmRecord, Cell, Manifest
 from whichbits.record.timelines import Timelines
 from whichbits.study.model import Load, Study
+from whichbits.study.read import study_of_record
 from whichbits.study.traffic import shared_prefix_tokens
 
 if TYPE_CHECKING:
-    from whichbits.traffic.plan import PlannedRequest
+    from whichbits.traffic.request import PlannedRequest
 
 _UNSHARED, _SHARED = {"chat", "random"}, {"prefix_repetition", "shared_prompt"}
 """Kinds of traffic whose prompts are drawn apart, so that no two have a block in common; and those with prefixes."""
@@ -44,7 +44,7 @@ class PlannedCache:
 
     def __init__(self, manifest: Manifest) -> None:
         self._arms = manifest.arms
-        self._study = _study(manifest.study)
+        self._study = study_of_record(manifest.study)
         self._traffic = manifest.traffic
         self._prompts: dict[tuple[str, int], list[Prompt] | None] = {}
 
@@ -103,14 +103,6 @@ class PlannedCache:
             Prompt(None, 0, len(request.prompt), request.output_tokens, runs)
             for request, runs in zip(requests, shared, strict=True)
         ]
-
-
-def _study(study: dict[str, Any]) -> Study | None:
-    """Read the manifest's study; an imported or edited one may not be one of ours, and then plans nothing."""
-    try:
-        return Study.model_validate(study)
-    except ValidationError:
-        return None
 
 
 def _prompt(study: Study, request: "PlannedRequest") -> Prompt:

@@ -15,41 +15,47 @@ from whichbits.language.phrase import joined, phrase
 
 def crossings(observed: Observed) -> Iterator[Finding]:
     """Name, for each metric, the pairs that trade places and the loads at which they do, or may."""
-    unit = {"concurrency": phrase("concurrent requests"), "request_rate": "requests/s"}
     for metric in HEADLINES:
         name = METRICS[metric].name
         compared = [crossover for crossover in observed.crossovers if crossover.metric == metric]
         crossing = [crossover for crossover in compared if crossover.verdict == "crosses"]
         noisy = [crossover for crossover in compared if crossover.verdict == "noisy"]
         if crossing:
-            pairs = joined("; ", (_crossing_pair(crossover) for crossover in crossing))
-            text = phrase(
-                "In {name}, {who} (loads in {unit}, 95 % intervals in parentheses): {pairs}.",
-                name=name,
-                who=_trading(len(crossing), len(compared)),
-                unit=unit.get(crossing[0].load_unit),
-                pairs=pairs,
-            )
-            yield Finding("observed", "crossover", text, tuple(_ratios(crossover) for crossover in crossing))
+            yield _crossing(name, crossing, len(compared))
         if noisy:
-            pairs = joined(
-                "; ",
-                (
-                    phrase("{list} ({more})", list=joined(" / ", crossover.arms), more=_more(crossover))
-                    for crossover in noisy
-                ),
-            )
-            text = phrase(
-                "In {name}, {who} to say where which arm leads. More repeats would settle it if estimates stay as "
-                "they are: {pairs}.",
-                name=name,
-                who=_too_noisy(len(noisy), len(compared)),
-                pairs=pairs,
-            )
-            lines = tuple(pair_and_leads(crossover) for crossover in noisy)
-            yield Finding(
-                "unresolved", "crossover_noisy", text, lines, phrase("as many more repeats as named for each pair")
-            )
+            yield _noisy(name, noisy, len(compared))
+
+
+def _crossing(name: str, crossing: list[Crossover], compared: int) -> Finding:
+    unit = {"concurrency": phrase("concurrent requests"), "request_rate": "requests/s"}
+    text = phrase(
+        "In {name}, {who} (loads in {unit}, 95 % intervals in parentheses): {pairs}.",
+        name=name,
+        who=_trading(len(crossing), compared),
+        unit=unit.get(crossing[0].load_unit),
+        pairs=joined("; ", (_crossing_pair(crossover) for crossover in crossing)),
+    )
+    return Finding("observed", "crossover", text, tuple(_ratios(crossover) for crossover in crossing))
+
+
+def _noisy(name: str, noisy: list[Crossover], compared: int) -> Finding:
+    pairs = (phrase("{list} ({more})", list=joined(" / ", each.arms), more=_more(each)) for each in noisy)
+    text = phrase(
+        "In {name}, {who} to say where which arm leads. More repeats would settle it if estimates stay as "
+        "they are: {pairs}.",
+        name=name,
+        who=_too_noisy(len(noisy), compared),
+        pairs=joined("; ", pairs),
+    )
+    return Finding("unresolved", "crossover_noisy", text, tuple(map(pair_and_leads, noisy)), _quietened_by(noisy))
+
+
+def _quietened_by(noisy: list[Crossover]) -> str:
+    """Return what would settle every pair that repeats can settle; with none of those, each repeat is to tell more."""
+    most = max((each.repeats_needed for each in noisy if each.repeats_needed is not None), default=None)
+    if most is None:
+        return phrase("longer cells, or a quieter machine")
+    return phrase("1 more repeat of the study") if most == 1 else phrase("{most} more repeats of the study", most=most)
 
 
 def without_interval(observed: Observed) -> Iterator[Finding]:

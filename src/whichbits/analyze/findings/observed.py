@@ -63,18 +63,31 @@ def of_arm(observed: Observed, arm: str) -> list[CellSummary]:
     return sorted(mine, key=lambda cell: (cell.request_rate or 0.0, cell.concurrency or 0, cell.repeat))
 
 
+_MOST_LOADS = 4
+
+
 def places(cells: Sequence[CellSummary]) -> str:
-    """Name arms and loads in one line, repeats and arms of equal loads together: ``fp16 and w8a8 at c1, c4``."""
-    loads: dict[str, dict[str, None]] = {}
+    """Name arms and loads in one line, the lowest load first: ``fp16 and w8a8 at c1, c4``.
+
+    Repeats stand together, and arms of equal loads.
+    """
+    loads: dict[str, dict[str, float]] = {}
     for cell in cells:
-        loads.setdefault(cell.arm, {})[load_of(cell)] = None
+        loads.setdefault(cell.arm, {})[load_of(cell)] = cell.request_rate or cell.concurrency or 0.0
     arms: dict[tuple[str, ...], list[str]] = {}
     for arm, of_one in loads.items():
-        arms.setdefault(tuple(of_one), []).append(arm)
+        arms.setdefault(tuple(sorted(of_one, key=of_one.__getitem__)), []).append(arm)
     return joined(
         "; ",
-        (phrase("{names} at {list}", names=listed(names), list=joined(", ", alike)) for alike, names in arms.items()),
+        (phrase("{names} at {list}", names=listed(names), list=_loads(alike)) for alike, names in arms.items()),
     )
+
+
+def _loads(names: Sequence[str]) -> str:
+    """Return loads in one line, a long row of them by its ends: evidence names its cells."""
+    if len(names) <= _MOST_LOADS:
+        return joined(", ", names)
+    return phrase("{count} loads from {first} to {last}", count=len(names), first=names[0], last=names[-1])
 
 
 def number(value: float) -> str:

@@ -54,18 +54,6 @@ def prefill_steps(timelines: Timelines, replicas: Sequence[str | None]) -> Prefi
     )
 
 
-def carrying_share(timelines: Timelines, replicas: Sequence[str | None]) -> Floats:
-    """Return for each request the share of its gaps that carried a neighbour's prefill; NaN if it has no gap."""
-    shares = np.full(len(timelines), np.nan)
-    for replica in dict.fromkeys(replicas):
-        gaps = _gaps(timelines, np.array([each == replica for each in replicas]))
-        of_request = np.bincount(gaps.request, minlength=len(timelines))
-        carried = np.bincount(gaps.request, weights=gaps.carrying, minlength=len(timelines))
-        some = of_request > 0
-        shares[some] = carried[some] / of_request[some]
-    return shares
-
-
 @dataclass(frozen=True)
 class _Gaps:
     """The gaps of one replica's requests, one entry a gap."""

@@ -86,11 +86,6 @@ def capacity(pool: Pool, demand: Demand | None) -> Capacity:
     )
 
 
-def pool_change(before_tokens: int, after_tokens: int) -> float:
-    """Return the growth of the KV cache by an option as a share of what it was: 0.5 is half as much again."""
-    return after_tokens / before_tokens - 1
-
-
 def _bytes_per_token(pool: Pool) -> float | None:
     if pool.bytes_per_token is not None or pool.memory_gib is None or not pool.tokens:
         return pool.bytes_per_token

@@ -1,8 +1,7 @@
 """Driving one rung: mocks in processes of their own, the client as every study uses it, then the truth."""
 
-import resource
+import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -13,12 +12,13 @@ from whichbits.conduct.self_test.rung import Rung
 from whichbits.drive.cell import CellCapture, drive_cell
 from whichbits.drive.crew.crew import Crew
 from whichbits.drive.target import Target
+from whichbits.hardware.open_files import raise_soft_limit
 from whichbits.serve.endpoint.control import ControlClient
 from whichbits.serve.mock.engine.truth import TrueRequest, TruthPage
 from whichbits.serve.mock.fleet import mocks
 from whichbits.serve.mock.settings import MODEL, Cadence, MockSettings
 from whichbits.study.model import Limits, Load
-from whichbits.traffic.plan import PlannedRequest
+from whichbits.traffic.request import PlannedRequest
 
 ITL_MS = 20.0
 """The cadence of a token that is read as fast as people can: 50 a second."""
@@ -40,7 +40,7 @@ class Order:
 
 async def drive_rung(order: Order, crew: Crew) -> Rung:
     """Drive a rung and compare. Raises ServerNotReady if a mock does not start or answer."""
-    allow_files()
+    raise_soft_limit()
     ttft_ms = _TTFT_MS + _TTFT_MS_PER_STREAM * order.streams
     settings = MockSettings(itl_ms=ITL_MS, ttft_ms=ttft_ms, cadence=order.cadence)
     tokens = max(_FEWEST_TOKENS, round(order.seconds * 1000 / ITL_MS))
@@ -94,10 +94,7 @@ def _rate(truth: Mapping[int, TrueRequest]) -> float:
     return sum(len(times) for times in sent) * 1e9 / span_ns if span_ns else 0.0
 
 
-def allow_files() -> int:
-    """Lift this process's limit of open files to what it may have, and return the streams that leaves room for."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-        soft = hard
-    return soft - _OTHER_FILES
+def room_for_streams() -> int:
+    """Raise this process's limit of open files to what it may have, and return the streams that leaves room for."""
+    allowed = raise_soft_limit().soft
+    return sys.maxsize if allowed is None else allowed - _OTHER_FILES

@@ -46,7 +46,6 @@ class Exchange:
     pieces: list[bytes] = field(default_factory=list)
     body_bytes: int = 0
     headers: dict[str, str] = field(default_factory=dict)
-    _forgotten: int = 0
 
     def fail(self, code: FailureCode, error: str) -> None:
         """End the exchange, unless it has ended: the first cause is the one to report."""
@@ -61,7 +60,6 @@ class Exchange:
 
     def forget_body(self) -> None:
         """Give the memory of a decoded answer back."""
-        self._forgotten = len(self.pieces)
         self.stamps, self.pieces = [], []
 
     def finish(self, at_ns: int) -> None:
@@ -69,8 +67,3 @@ class Exchange:
         if self.finished_ns is None:
             self.complete = True
             self.finished_ns = at_ns
-
-    @property
-    def piece_count(self) -> int:
-        """How many pieces arrived, forgotten ones included."""
-        return len(self.pieces) + self._forgotten

@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 
 from whichbits.traffic.draws import Integers
-from whichbits.traffic.plan import PlannedRequest
+from whichbits.traffic.request import PlannedRequest
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Literal
 
 from whichbits.drive.routing import Route
 from whichbits.study.model import Load
-from whichbits.traffic.plan import PlannedRequest
+from whichbits.traffic.request import PlannedRequest
 
 STREAMS_A_WORKER = 512
 """At 20 tokens/s a stream some 10,000 events a second: half of what one core reads without merging them."""

@@ -17,7 +17,7 @@ from whichbits.drive.request_body import RequestBytes
 from whichbits.drive.sending.until import until
 from whichbits.drive.target import Target
 from whichbits.record.schema import RequestRecord
-from whichbits.traffic.plan import PlannedRequest
+from whichbits.traffic.request import PlannedRequest
 
 _TICK_NS = 5_000_000
 _TELL_EVERY = 20

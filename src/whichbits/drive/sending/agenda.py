@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import NamedTuple, Protocol
 
-from whichbits.traffic.plan import PlannedRequest
+from whichbits.traffic.request import PlannedRequest
 
 
 class Departure(NamedTuple):

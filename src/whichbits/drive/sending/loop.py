@@ -19,7 +19,7 @@ from whichbits.drive.sending.finished import Finished
 from whichbits.drive.sending.intake import NEVER_NS, Intake
 from whichbits.drive.sending.patience import Deadlines, Patience
 from whichbits.drive.sending.samples import Samples
-from whichbits.traffic.plan import PlannedRequest
+from whichbits.traffic.request import PlannedRequest
 
 
 class Loop:

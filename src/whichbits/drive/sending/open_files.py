@@ -1,8 +1,7 @@
-"""How many files a process may have open; a connection is one."""
-
-import resource
+"""Room for a worker's connections: each is an open file."""
 
 from whichbits.errors import BadInput
+from whichbits.hardware.open_files import open_files, raise_soft_limit
 
 _OTHERS = 64  # files that the process has open besides: shards, pipes, libraries
 
@@ -14,14 +13,13 @@ def allow_open_files(connections: int) -> None:
         BadInput: the limit that the system sets is too low.
     """
     needed = connections + _OTHERS
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY or soft >= needed:
-        return
-    if hard != resource.RLIM_INFINITY and hard < needed:
+    limits = open_files()
+    if not limits.room_for(needed):
         raise BadInput(
             "open_files_too_few",
-            f"{connections} connections need {needed} open files, but this process may have {hard}.",
+            f"{connections} connections need {needed} open files, but this process may have {limits.hard}.",
             why="Every connection is an open file, and the system limits them per process.",
             fix="Raise the hard limit (ulimit -Hn, or LimitNOFILE of a service), or send from more workers.",
         )
-    resource.setrlimit(resource.RLIMIT_NOFILE, (needed if hard == resource.RLIM_INFINITY else hard, hard))
+    if limits.soft is not None and limits.soft < needed:
+        raise_soft_limit(limits.hard or needed)  # as far as it goes: other workers may be threads of this process

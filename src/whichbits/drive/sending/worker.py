@@ -12,7 +12,7 @@ from whichbits.drive.sending.finished import Finished
 from whichbits.drive.sending.loop import Loop
 from whichbits.drive.sending.open_files import allow_open_files
 from whichbits.drive.sending.samples import Samples
-from whichbits.traffic.plan import PlannedRequest
+from whichbits.traffic.request import PlannedRequest
 
 TICK_NS = 5_000_000
 TICKS_PER_PROGRESS = 20

@@ -30,10 +30,13 @@ def room_of(deployment: Deployment, constants: Constants) -> Room:
     """Divide the memory of the deployment's GPUs.
 
     Raises:
-        BadInput: ``does_not_fit`` if the weights leave no room.
+        BadInput: ``does_not_fit`` if the weights leave no room, or replicas on one GPU ask for more than it has.
     """
     arm, version = deployment.arm, deployment.version
-    budget = deployment.memory_gib * (arm.gpu_memory_utilization or version.default_memory_share)
+    share = arm.gpu_memory_utilization or version.default_memory_share
+    if arm.kv_cache_gib is None and deployment.replicas_on_a_gpu * share > 1:
+        raise _asked_for_twice(deployment, share)
+    budget = deployment.memory_gib * share
     weights = weights_gib(deployment)
     activation = constants["capacity.activation"] * _activation_gib(deployment)
     beside = constants["capacity.beside_torch_gib" if deployment.gpus == 1 else "capacity.beside_torch_parallel_gib"]
@@ -54,7 +57,7 @@ def _left(deployment: Deployment, budget: float, taken: float) -> float:
     given = deployment.arm.kv_cache_gib
     if given is None:
         return budget - taken
-    return float(given) if taken + given <= deployment.memory_gib else 0.0
+    return float(given) if deployment.replicas_on_a_gpu * (taken + given) <= deployment.memory_gib else 0.0
 
 
 def weights_gib(deployment: Deployment) -> float:
@@ -86,4 +89,14 @@ def _too_large(deployment: Deployment, weights: float, budget: float) -> BadInpu
         f" {weights:.1f} GiB of weights, {budget:.1f} GiB allowed",
         why="the weights of each GPU take what gpu_memory_utilization allows",
         fix="use fewer bits, a larger GPU, or a higher tensor_parallel_size",
+    )
+
+
+def _asked_for_twice(deployment: Deployment, share: float) -> BadInput:
+    together = deployment.replicas_on_a_gpu
+    return BadInput(
+        "does_not_fit",
+        f"{together} replicas share a {deployment.device.name} and each takes {share:g} of its memory",
+        why="each takes gpu_memory_utilization of the whole GPU, and vLLM does not start where less is free",
+        fix=f"set gpu_memory_utilization to {int(100 / together) / 100:g} or less, or give each its own gpus",
     )

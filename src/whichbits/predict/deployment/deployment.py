@@ -1,5 +1,6 @@
 """An arm on a GPU: everything that decides how fast its steps are and how much its KV cache holds."""
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,6 +13,7 @@ from whichbits.predict.deployment.kernels import Architecture, Kernel, architect
 from whichbits.predict.deployment.matrices import Matrix, matrices_of
 from whichbits.predict.deployment.models import checkpoint_of
 from whichbits.study.arm import Arm
+from whichbits.study.gpus import shares
 
 _AMD = ("MI300X",)
 
@@ -71,6 +73,22 @@ class Deployment:
     def matrices(self) -> list[Matrix]:
         """One GPU's products of a step, by shape."""
         return matrices_of(self.checkpoint, self.gpus)
+
+    @property
+    def placing(self) -> tuple[tuple[int, ...], ...] | None:
+        """The GPUs of each of the arm's replicas, if any two have one in common; else None."""
+        return self._gpus_of_each if self.replicas_on_a_gpu > 1 else None
+
+    @property
+    def replicas_on_a_gpu(self) -> int:
+        """How many of the arm's replicas the fullest GPU has to hold."""
+        named = Counter(gpu for each in self._gpus_of_each for gpu in each)
+        return max(named.values(), default=1)
+
+    @cached_property
+    def _gpus_of_each(self) -> tuple[tuple[int, ...], ...]:
+        gpus, replicas = self.arm.gpus, self.arm.replicas
+        return () if gpus is None or replicas == 1 else shares(gpus, replicas, self.gpus)
 
     @property
     def eager(self) -> bool:

@@ -15,7 +15,7 @@ from whichbits.predict.constants import Constants
 from whichbits.predict.deployment.deployment import Deployment
 from whichbits.predict.deployment.links import link_of
 from whichbits.predict.deployment.matrices import Matrix, expert_share
-from whichbits.predict.simulation.pace import Pace
+from whichbits.predict.simulation.pace import Idle, Pace
 from whichbits.traffic.draws import Floats
 
 _US = 1e-6
@@ -50,6 +50,18 @@ def pace_of(deployment: Deployment, constants: Constants) -> Pace:
         token_turn=constants["front.token_us"] * host,
         loop_turns=constants["front.loop_turns"],
         token_out=constants["front.out_us"] * host,
+        idle=_idle(steps, padded, tokens, (scale, prefill)) if deployment.placing else None,
+    )
+
+
+def _idle(steps: "_Steps", batch: Floats, tokens: Floats, scales: tuple[float, float]) -> Idle:
+    """Return what of each step the GPU does not work: it waits for the host, or for launches."""
+    scale, prefill = scales
+    head = steps.head_host(np.arange(len(batch), dtype=np.float64))
+    return Idle(
+        decode=(scale * (steps.body(batch) - steps.on_gpu(batch) + head)).tolist(),
+        mixed=(prefill * (steps.mixed(tokens) - steps.on_gpu(tokens))).tolist(),
+        head=(scale * head).tolist(),
     )
 
 
@@ -77,10 +89,15 @@ class _Steps:
         reached = self._constants[f"attention.prefill_math{hopper}"] * self._peak("16") * self._power
         return self._it.checkpoint.attention_flops_per_context_token / self._it.gpus / reached
 
+    def on_gpu(self, tokens: Floats) -> Floats:
+        """Return how long the GPU works on all layers of a step of ``tokens``, if nothing keeps it waiting."""
+        products = sum((self._product(matrix, tokens) for matrix in self._it.matrices), np.zeros_like(tokens))
+        seconds: Floats = products + self._small_kernels(tokens) + self._routing() + self._all_reduce(tokens)
+        return seconds
+
     def body(self, tokens: Floats) -> Floats:
         """Return the time of all layers and of the host for a step of ``tokens``."""
-        products = sum((self._product(matrix, tokens) for matrix in self._it.matrices), np.zeros_like(tokens))
-        on_gpu: Floats = products + self._small_kernels(tokens) + self._routing() + self._all_reduce(tokens)
+        on_gpu = self.on_gpu(tokens)
         if self._it.eager:
             old = self._it.version.generation == "v0"
             on_gpu = self._launched(on_gpu, "layer.old_eager_us" if old else "layer.eager_us")
@@ -103,9 +120,12 @@ class _Steps:
         checkpoint, gpus = self._it.checkpoint, self._it.gpus
         projection = Matrix(1, 2 * checkpoint.lm_head_parameters / gpus, checkpoint.lm_head_parameters / gpus, 0, False)
         logits = sampled * checkpoint.vocabulary * _SAMPLER_BYTES / (self._bandwidth * self._memory)
-        host = sampled * self._constants[f"host.{self._it.version.generation}.request_us"] * self._host
-        seconds: Floats = np.where(sampled > 0, self._product(projection, sampled) + logits, 0.0) + host
-        return seconds
+        seconds: Floats = np.where(sampled > 0, self._product(projection, sampled) + logits, 0.0)
+        return seconds + self.head_host(sampled)
+
+    def head_host(self, sampled: Floats) -> Floats:
+        """Return the host's part of it."""
+        return sampled * self._constants[f"host.{self._it.version.generation}.request_us"] * self._host
 
     def _product(self, matrix: Matrix, tokens: Floats) -> Floats:
         kernel = self._it.kernel if matrix.quantised else None

@@ -5,6 +5,15 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
+class Idle:
+    """Of the durations of the same names in ``Pace``, the part in which the GPU waits for its host."""
+
+    decode: Sequence[float]
+    mixed: Sequence[float]
+    head: Sequence[float]
+
+
+@dataclass(frozen=True)
 class Pace:
     """Durations in seconds. Tables are indexed by a number of tokens or of requests, from 0.
 
@@ -30,3 +39,5 @@ class Pace:
     """Turns of its event loop that a request needs on its way in; in each it waits behind the tokens of a step."""
     token_out: float
     """From the end of a step to the client's read."""
+    idle: Idle | None = None
+    """Known where servers share a GPU, which then works for another."""

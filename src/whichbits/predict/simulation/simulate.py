@@ -8,11 +8,13 @@ from math import inf
 
 from whichbits.predict.simulation.answers import Answers
 from whichbits.predict.simulation.blocks import BlockPool
+from whichbits.predict.simulation.cards import Cards, Placing
 from whichbits.predict.simulation.clients import CappedLoop, Client, Send, client_for
 from whichbits.predict.simulation.engine import Replica, Stretch
 from whichbits.predict.simulation.pace import Pace
 from whichbits.predict.simulation.routers import ROUTERS, Router
 from whichbits.predict.simulation.scheduler import Limits
+from whichbits.predict.simulation.sharing import SharingReplica
 from whichbits.predict.simulation.workload import Workload
 
 
@@ -29,12 +31,36 @@ class Server:
 
 @dataclass(frozen=True)
 class Fleet:
-    """Replicas that are alike, and how requests find one."""
+    """Replicas that are alike, and how requests find one. ``placing`` is None where each has GPUs of its own."""
 
     server: Server
     replicas: int = 1
     balance: str = "round_robin"
     seed: int = 0
+    placing: Placing | None = None
+
+
+@dataclass(frozen=True)
+class Rack:
+    """The servers of a fleet, and the GPUs that they share; None if each has its own."""
+
+    replicas: Sequence[Replica]
+    cards: Cards | None = None
+
+    @classmethod
+    def of(
+        cls, fleet: Fleet, pools: Sequence[BlockPool], work: Workload, answers: Answers, *, keep_steps: bool = False
+    ) -> "Rack":
+        """Return servers that are idle; ``pools`` are their caches."""
+        speed = (fleet.server.pace, fleet.server.limits)
+        if fleet.placing is None:
+            return cls([Replica(speed, pool, work, answers, keep_steps=keep_steps) for pool in pools])
+        cards = Cards(fleet.placing)
+        sharing = [
+            SharingReplica(cards, at, speed, pool, work, answers, keep_steps=keep_steps)
+            for at, pool in enumerate(pools)
+        ]
+        return cls(sharing, cards)
 
 
 @dataclass(frozen=True)
@@ -80,16 +106,12 @@ def play(
 
     Every request must fit into an empty cache, or it would wait for ever.
     """
-    server = fleet.server
+    out = fleet.server.pace.token_out
     answers = Answers.to(work, keep_steps=keep_steps)
-    replicas = [
-        Replica((server.pace, server.limits), pool, work, answers, keep_steps=keep_steps)
-        for pool in pools or new_pools(fleet, work)
-    ]
+    rack = Rack.of(fleet, pools or new_pools(fleet, work), work, answers, keep_steps=keep_steps)
     router = ROUTERS[fleet.balance](work, fleet.replicas, fleet.seed)
-    stage = Stage(answers, client_for(work, concurrency), router, replicas, server.pace.token_out)
+    stage = Stage(answers, client_for(work, concurrency), router, rack, out)
     stage.play()
-    out = server.pace.token_out
     return Played(
         work=work,
         scheduled_s=stage.client.scheduled_s,
@@ -98,26 +120,25 @@ def play(
         last_s=array("d", (last + out for last in answers.last_s)),
         cached_tokens=answers.cached_tokens,
         replica=answers.replica,
-        preemptions=sum(replica.preemptions for replica in replicas),
+        preemptions=sum(replica.preemptions for replica in rack.replicas),
         answers=answers,
-        stretches=[replica.stretches for replica in replicas],
+        stretches=[replica.stretches for replica in rack.replicas],
     )
 
 
 class Stage:
     """The event loop: what happens first, a send, an arrival at an engine, or the end of a replica's stretch."""
 
-    def __init__(
-        self, answers: Answers, client: Client, router: Router, replicas: Sequence[Replica], out: float
-    ) -> None:
+    def __init__(self, answers: Answers, client: Client, router: Router, rack: Rack, out: float) -> None:
         self.client = client
         self._sent_s, self._chosen, self._last_s = answers.sent_s, answers.replica, answers.last_s
-        self._out, self._router, self._replicas = out, router, replicas
+        self._out, self._router, self._replicas = out, router, rack.replicas
         self._sends: list[Send] = client.opening()
         self._arrivals: list[Send] = []
         # When each replica's stretch ends. An entry whose time is not the replica's any more is passed over.
         self._ends: list[tuple[float, int]] = []
-        self._only = replicas[0] if len(replicas) == 1 else None
+        self._only = rack.replicas[0] if len(rack.replicas) == 1 else None
+        self._cards = rack.cards
         self._capped = client if isinstance(client, CappedLoop) else None
 
     def play(self) -> None:
@@ -145,6 +166,8 @@ class Stage:
         replica.arrive(request, now)
         if self._only is None and replica.until != before:
             heappush(self._ends, (replica.until, at))
+        if self._cards is not None:
+            self._move_mates(self._cards)
 
     def _send(self, now: float, request: int) -> None:
         following = self.client.following(request)
@@ -177,3 +200,11 @@ class Stage:
             heapreplace(self._ends, (replica.until, at))
         else:
             heappop(self._ends)
+        if self._cards is not None:
+            self._move_mates(self._cards)
+
+    def _move_mates(self, cards: Cards) -> None:
+        """Let steps end when they do, now that others on their GPUs have begun or ended."""
+        for at in cards.take_moved():
+            self._replicas[at].until = cards.end_of(at)
+            heappush(self._ends, (self._replicas[at].until, at))

@@ -10,9 +10,8 @@ from math import nan
 
 from whichbits.predict.simulation.answers import Answers
 from whichbits.predict.simulation.clients import Send
-from whichbits.predict.simulation.engine import Replica
 from whichbits.predict.simulation.routers import ConnectionRandom, LeastOutstanding, Router, rendezvous
-from whichbits.predict.simulation.simulate import Fleet, Stage, new_pools
+from whichbits.predict.simulation.simulate import Fleet, Rack, Stage, new_pools
 from whichbits.predict.simulation.tally import Tally
 from whichbits.predict.simulation.workload import Workload
 from whichbits.traffic.draws import Draws
@@ -117,10 +116,9 @@ def play_day(fleet: Fleet, arrivals: Iterator[Arrival], prefix_tokens: int = 0, 
     turns may be played in parts exactly: every n-th arrival for every n-th replica.
     """
     slots = _Slots(arrivals, fleet.server.pace.token_out, prefix_tokens, counted_from_s)
-    pace, limits = fleet.server.pace, fleet.server.limits
-    replicas = [Replica((pace, limits), pool, slots.work, slots.answers) for pool in new_pools(fleet, slots.work)]
+    rack = Rack.of(fleet, new_pools(fleet, slots.work), slots.work, slots.answers)
     router = STREAM_ROUTERS[fleet.balance](fleet, slots.work.prefix)
-    Stage(slots.answers, slots, router, replicas, pace.token_out).play()
+    Stage(slots.answers, slots, router, rack, fleet.server.pace.token_out).play()
     return slots.day
 
 

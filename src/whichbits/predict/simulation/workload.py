@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
-from whichbits.traffic.plan import PlannedRequest
+from whichbits.traffic.request import PlannedRequest
 
 ROUTED_TOKENS = 64
 """Token ids that a prefix-aware router looks at, as ``drive.routing`` does."""

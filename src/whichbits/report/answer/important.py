@@ -14,6 +14,7 @@ DOUBTS = {
     "unequal_work",
     "books_disagree",
     "other_traffic",
+    "machine_not_quiet",
     "cache_not_cold",
     "activation_quantization_ineffective",
     "quality_broken",

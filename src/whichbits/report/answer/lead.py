@@ -17,7 +17,7 @@ from whichbits.report.cells.pooled import pooled
 from whichbits.report.wording import LOAD_NAMES, failures, short_load
 
 _TOLD_BY_CHECKS = {"requests_failed", "client_limited", "unfinished"}
-_SHADOWS = {"machine_not_quiet", "cache_reset_unverified", "hit_rate_unexpected"}
+_SHADOWS = {"cache_reset_unverified", "hit_rate_unexpected"}
 _LONGEST = 220
 
 
@@ -176,6 +176,14 @@ def _repeats(summary: Summary) -> Iterable[Check]:
             phrase("{times}", times=most) if fewest == most else phrase("{fewest} to {most}", fewest=fewest, most=most)
         )
         yield Check(good=True, text=phrase("each arm met each load {times} times", times=times))
+    elif most > 1:
+        yield Check(
+            good=False,
+            text=phrase(
+                "some loads were met once, others up to {most} times: how much repeats differ is known of these only",
+                most=most,
+            ),
+        )
     elif most > 0:
         yield Check(good=False, text=phrase("loads were met once: how much repeats differ was not measured"))
 

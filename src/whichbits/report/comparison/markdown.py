@@ -7,7 +7,7 @@ from whichbits.analyze.comparison.gates import GateOutcome
 from whichbits.language.language import ENGLISH, Language
 from whichbits.language.phrase import phrase
 from whichbits.language.recognition import tell
-from whichbits.report.comparison.terminal import (
+from whichbits.report.comparison.wording import (
     GATE_VERDICTS,
     VERDICTS,
     change_text,

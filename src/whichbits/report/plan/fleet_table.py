@@ -235,7 +235,8 @@ def _replicas(day: FleetDay) -> str:
 
 
 def _counted(options: Sequence[Option], replicas: Sequence[int]) -> str:
-    return " + ".join(f"{count} {option.name}" for option, count in zip(options, replicas, strict=True) if count)
+    rented = ((count, option) for option, count in zip(options, replicas, strict=True) if count)
+    return joined(" + ", (phrase("{count} {option}", count=count, option=option.name) for count, option in rented))
 
 
 def _money(value: float | None) -> str:

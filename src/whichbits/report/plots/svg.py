@@ -1,5 +1,6 @@
 """Elements of SVG as text; whatever comes from outside is escaped here and nowhere else."""
 
+import re
 from collections.abc import Iterable
 from html import escape
 
@@ -8,6 +9,8 @@ from whichbits.report.wording import plain
 
 INK, PAPER = "#4b5563", "#ffffff"
 _SIZE = 3.6
+_MARGIN = 14.0
+_SHEET = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 
 
 def element(tag: str, *children: str, **attributes: float | str) -> str:
@@ -53,11 +56,18 @@ def drawing(width: float, height: float, *content: str, description: str) -> str
     )
 
 
-def standalone(picture: str) -> str:
-    """Return a drawing for a file of its own: dark ink on white paper, whatever page shows it."""
+def standalone(picture: str, title: str) -> str:
+    """Return a drawing for a file of its own: dark ink on white paper, whatever page shows it.
+
+    ``title`` is the vertical axis', which a page says above the drawing; the paper is wider for it.
+    """
     head, _, rest = picture.partition("</style>")
-    paper = element("rect", width="100%", height="100%", fill=PAPER)
-    return f'{head}</style><g color="{INK}">{paper}{rest.removesuffix("</svg>")}</g></svg>'
+    width, height = map(float, _SHEET.findall(head)[0])
+    wider = head.replace(f'"0 0 {width:g} {height:g}"', f'"{-_MARGIN:g} 0 {width + _MARGIN:g} {height:g}"')
+    paper = element("rect", x=-_MARGIN, width="100%", height="100%", fill=PAPER)
+    place = f"translate({7 - _MARGIN:g} {height / 2:g}) rotate(-90)"
+    axis = label(title, 0, 4, transform=place, text_anchor="middle", class_="small")
+    return f'{wider}</style><g color="{INK}">{paper}{axis}{rest.removesuffix("</svg>")}</g></svg>'
 
 
 def _outline(shape: str, x: float, y: float, size: float) -> str:

@@ -1,6 +1,6 @@
 """The request timeline of the page: each cell's requests as numbers for its script, with what they show in words."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from whichbits.analyze.amounts import cells_of
@@ -129,32 +129,37 @@ def shown_text(sample: Sample) -> str:
 def facts_text(each: CellRequests) -> str:
     """Return what stands out, for those who cannot see it; a sample holds the slowest, so it is true of the cell."""
     answered = [request for request in each.requests if request.error is None and request.first_ms is not None]
-    told = [
-        phrase("Last end after {seconds} s.", seconds=number(max(r.ended_ms for r in each.requests) / 1e3)),
-        phrase("Failed: {failed:,}.", failed=each.failed),
-    ]
+    return joined(
+        " ",
+        (
+            phrase("Last end after {seconds} s.", seconds=number(max(r.ended_ms for r in each.requests) / 1e3)),
+            phrase("Failed: {failed:,}.", failed=each.failed),
+            *_slowest_first_token(answered),
+            *_longest_gap([request for request in answered if request.gap_ms is not None]),
+        ),
+    )
+
+
+def _slowest_first_token(answered: Sequence[RequestTimes]) -> Iterator[str]:
     if answered:
         slow = max(answered, key=lambda request: (request.first_ms or 0.0) - request.planned_ms)
-        told.append(
-            phrase(
-                "Slowest first token: {ms} ms (request {index}, planned at {at} s).",
-                ms=number((slow.first_ms or 0.0) - slow.planned_ms),
-                index=slow.index,
-                at=number(slow.planned_ms / 1e3),
-            )
+        yield phrase(
+            "Slowest first token: {ms} ms (request {index}, planned at {at} s).",
+            ms=number((slow.first_ms or 0.0) - slow.planned_ms),
+            index=slow.index,
+            at=number(slow.planned_ms / 1e3),
         )
-    gaps = [request for request in answered if request.gap_ms is not None]
-    if gaps:
-        still = max(gaps, key=lambda request: request.gap_ms or 0.0)
-        told.append(
-            phrase(
-                "Longest gap between tokens: {ms} ms (request {index}, from {at} s).",
-                ms=number(still.gap_ms),
-                index=still.index,
-                at=number((still.gap_from_ms or 0.0) / 1e3),
-            )
+
+
+def _longest_gap(with_gaps: Sequence[RequestTimes]) -> Iterator[str]:
+    if with_gaps:
+        still = max(with_gaps, key=lambda request: request.gap_ms or 0.0)
+        yield phrase(
+            "Longest gap between tokens: {ms} ms (request {index}, from {at} s).",
+            ms=number(still.gap_ms),
+            index=still.index,
+            at=number((still.gap_from_ms or 0.0) / 1e3),
         )
-    return joined(" ", told)
 
 
 def _line(request: RequestTimes, names: dict[str, int]) -> str:

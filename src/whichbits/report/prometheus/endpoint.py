@@ -1,10 +1,11 @@
 """The address at which Prometheus scrapes a study: one small server in a thread, beside the loop that leads."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from socket import AF_INET, AF_INET6, AddressFamily
+from socket import AF_INET, AF_INET6, SHUT_RDWR, AddressFamily, socket
+from socketserver import TCPServer
 from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
@@ -34,16 +35,17 @@ def endpoint(host: str, port: int, text: Callable[[], str]) -> Iterator[str]:
     try:
         yield f"http://{f'[{host}]' if ':' in host else host}:{server.server_address[1]}/metrics"
     finally:
+        server.hang_up()
         server.shutdown()
         server.server_close()
         thread.join()
 
 
-def _bound(host: str, port: int, text: Callable[[], str]) -> HTTPServer:
+def _bound(host: str, port: int, text: Callable[[], str]) -> "_Server":
     kind = type("_Server", (_Server,), {"address_family": AF_INET6 if ":" in host else AF_INET})
     try:
-        server: HTTPServer = kind((host, port), _handler(text, only_us=host in LOOPBACK))
-    except (OSError, OverflowError) as error:
+        server: _Server = kind((host, port), _handler(text, only_us=host in LOOPBACK))
+    except (OSError, OverflowError, UnicodeError) as error:
         raise BadInput(
             "metrics_no_port",
             f"metrics cannot be served at {host}:{port}: {getattr(error, 'strerror', None) or error}",
@@ -55,6 +57,47 @@ def _bound(host: str, port: int, text: Callable[[], str]) -> HTTPServer:
 
 class _Server(HTTPServer):
     address_family: AddressFamily = AF_INET
+    _ending = False
+    _asking: socket | None = None
+
+    def server_bind(self) -> None:
+        """Take the port; HTTPServer would also ask for this machine's full name, which can take seconds."""
+        TCPServer.server_bind(self)
+        name, self.server_port = self.server_address[:2]
+        self.server_name = str(name)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer, unless the end has come."""
+        self._asking = request
+        if not self._ending:
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def hang_up(self) -> None:
+        """Let go of whoever is asking: a study does not wait at its end for a client that takes its time."""
+        self._ending, asking = True, self._asking
+        if asking is not None:
+            with suppress(OSError):  # it has its answer and is gone
+                asking.shutdown(SHUT_RDWR)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a client that left in the middle: stderr is the study's."""
+
+
+def _hostname(named: str) -> str:
+    try:
+        return urlsplit(f"//{named}").hostname or ""
+    except ValueError:  # such as "[": whoever writes so does not mean us
+        return ""
+
+
+def _told(text: Callable[[], str]) -> tuple[HTTPStatus, str]:
+    """Return the metrics; what keeps them from being told is told to who asks, and leaves the study alone."""
+    try:
+        return HTTPStatus.OK, text()
+    except Exception as error:  # noqa: BLE001 - whatever it is
+        return HTTPStatus.INTERNAL_SERVER_ERROR, f"The metrics cannot be told now: {type(error).__name__}: {error}\n"
 
 
 def _handler(text: Callable[[], str], *, only_us: bool) -> type[BaseHTTPRequestHandler]:
@@ -62,13 +105,12 @@ def _handler(text: Callable[[], str], *, only_us: bool) -> type[BaseHTTPRequestH
         timeout = _PATIENCE_S  # a client that says nothing holds up the next one no longer
 
         def do_GET(self) -> None:
-            named = urlsplit(f"//{self.headers.get('Host', '')}").hostname or ""
-            if only_us and named not in LOOPBACK:
+            if only_us and _hostname(self.headers.get("Host", "")) not in LOOPBACK:
                 self._answer(HTTPStatus.FORBIDDEN, "These metrics are for this machine: ask http://127.0.0.1.\n")
-            elif urlsplit(self.path).path != "/metrics":
+            elif self.path.partition("?")[0] != "/metrics":
                 self._answer(HTTPStatus.NOT_FOUND, "Metrics are at /metrics.\n")
             else:
-                self._answer(HTTPStatus.OK, text())
+                self._answer(*_told(text))
 
         def _answer(self, status: HTTPStatus, content: str) -> None:
             body = content.encode()

@@ -38,11 +38,12 @@ def service_level(summary: Summary, manifest: Manifest) -> Sheet | None:
             if any(words.startswith("(") for words in held.values())
             else "",
         ),
-        headings=(phrase("arm"), *map(short_load, loads), phrase("holds up to")),
+        headings=(phrase("arm"), phrase("holds up to"), *map(short_load, loads)),
         rows=tuple(
-            (arm, *(held.get((arm, load), MISSING) for load in loads), capacity_text(capacity.get(arm)))
+            (arm, capacity_text(capacity.get(arm)), *(held.get((arm, load), MISSING) for load in loads))
             for arm in summary.arms
         ),
+        words=2,
     )
 
 

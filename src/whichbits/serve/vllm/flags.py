@@ -57,7 +57,7 @@ def is_sized(arm: Arm) -> bool:
 
 
 def shared_memory(arm: Arm, installed: InstalledVllm, place: Place) -> float | None:
-    """Return the share of a device that each of several servers on it gets: 0.9 / n, cut to two decimals.
+    """Return the share of a device that each of an arm's servers on it gets.
 
     None where the arm says it, or a server has its device alone. All replicas share the memory of a processor.
     """
@@ -65,6 +65,11 @@ def shared_memory(arm: Arm, installed: InstalledVllm, place: Place) -> float | N
     given = arm.gpu_memory_utilization is not None or "gpu_memory_utilization" in map(_plain, arm.options)
     if given or servers == 1:
         return None
+    return share_among(servers)
+
+
+def share_among(servers: int) -> float:
+    """Return the share of a device that each of several servers gets: 0.9 / n, cut to two decimals."""
     return int(100 * _SHARE_OF_A_SHARED_DEVICE / servers) / 100
 
 

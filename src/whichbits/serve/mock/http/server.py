@@ -1,7 +1,6 @@
 """The mock's one thread: an epoll loop that sleeps until the next deadline to the microsecond."""
 
 import ctypes
-import resource
 import select
 import socket
 import time
@@ -9,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from heapq import heappop, heappush
 
+from whichbits.hardware.open_files import raise_soft_limit
 from whichbits.serve.mock.engine.desk import Desk
 from whichbits.serve.mock.http.connection import Connection
 
@@ -55,7 +55,7 @@ class MockServer:
     def run(self) -> None:
         """Serve; every connection is closed when this returns."""
         _sleep_exactly()
-        _allow_files()
+        raise_soft_limit()  # each client takes a file
         self._epoll.register(self._listener.fileno(), select.EPOLLIN)
         self._epoll.register(self._wake.fileno(), select.EPOLLIN)
         if self._owner is not None:
@@ -133,13 +133,6 @@ class MockServer:
         while self._errands and self._errands[0][0] <= time.monotonic_ns():
             _, _, errand = heappop(self._errands)
             errand()
-
-
-def _allow_files() -> None:
-    """Lift the limit of open files to what this process may have: each client takes one."""
-    with suppress(OSError, ValueError):
-        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _sleep_exactly() -> None:

@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from whichbits.conduct.cold import make_cold
+from whichbits.conduct.cells.cold import make_cold
 from whichbits.serve.arm import RunningArm
 from whichbits.serve.endpoint.control import ResetAnswer, read_reset_answer
 from whichbits.serve.endpoint.replica import Replica

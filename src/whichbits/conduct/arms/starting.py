@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 
-from whichbits.conduct.beds import Beds
+from whichbits.conduct.arms.beds import Beds
+from whichbits.conduct.arms.giving_up import Losses
+from whichbits.conduct.arms.warm import Warmth, warm_up
 from whichbits.conduct.events import ArmReady, ArmStarting, WarmingUp
-from whichbits.conduct.giving_up import Losses
 from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import unless
-from whichbits.conduct.warm import Warmth, warm_up
 from whichbits.errors import ArmMismatch, ServerNotReady
 from whichbits.record.schema import ArmRecord
 from whichbits.serve.arm import Circumstances, RunningArm, serve_arm

@@ -8,8 +8,8 @@ from typing import Any, cast
 import pytest
 
 from tests.record.make_run import failed, record
-from whichbits.conduct import warm
-from whichbits.conduct.warm import warm_up
+from whichbits.conduct.arms import warm
+from whichbits.conduct.arms.warm import warm_up
 from whichbits.drive.crew.crew import Crew
 from whichbits.errors import ServerNotReady
 from whichbits.record.schema import RequestRecord

@@ -11,7 +11,7 @@ from aiohttp.test_utils import TestServer
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from tests.record.make_run import failed, record
-from whichbits.conduct.token_counts import count_tokens, insist_on_tokenizer
+from whichbits.conduct.cells.token_counts import count_tokens, insist_on_tokenizer
 from whichbits.errors import BadInput
 from whichbits.record.schema import RequestRecord
 from whichbits.serve.arm import RunningArm

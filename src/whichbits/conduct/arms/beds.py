@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, replace
 
+from whichbits.conduct.arms.warm import warm_up
 from whichbits.conduct.events import Notice
 from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import unless
-from whichbits.conduct.warm import warm_up
 from whichbits.record.schema import Cell
 from whichbits.serve.arm import RunningArm
 from whichbits.serve.sleep import put_to_sleep, wake

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from whichbits.conduct.neighbours import CpuTimes, cpu_times, other_cores
+from whichbits.conduct.cells.neighbours import CpuTimes, cpu_times, other_cores
 
 BUSY = "import time\nend = time.process_time() + 0.5\nwhile time.process_time() < end: pass\ninput()"
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
-from whichbits.conduct.addresses import targets
+from whichbits.conduct.arms.addresses import targets
 from whichbits.drive.cell import CellCapture, drive_cell
 from whichbits.drive.crew.crew import Crew
 from whichbits.errors import ServerNotReady

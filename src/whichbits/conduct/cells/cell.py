@@ -7,14 +7,14 @@ from dataclasses import replace
 from functools import partial
 from statistics import median
 
-from whichbits.conduct.addresses import targets
-from whichbits.conduct.cold import make_cold
+from whichbits.conduct.arms.addresses import targets
+from whichbits.conduct.arms.observe import changes, scrape
+from whichbits.conduct.cells.cold import make_cold
+from whichbits.conduct.cells.neighbours import cpu_times, other_cores
+from whichbits.conduct.cells.token_counts import count_tokens
 from whichbits.conduct.events import CellFinished, CellProgress, CellStarted
-from whichbits.conduct.neighbours import cpu_times, other_cores
-from whichbits.conduct.observe import changes, scrape
 from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import Stopped, unless
-from whichbits.conduct.token_counts import count_tokens
 from whichbits.drive.cell import CellCapture, capture_cell, drive_cell
 from whichbits.drive.crew.leading import Progress as CellListener
 from whichbits.drive.routing import Route
