@@ -52,6 +52,7 @@ class _Answer(msgspec.Struct):
     text: str
     metric: str = ""
     ranges: list[tuple[str, float | None, float | None]] = []
+    stretches: list[tuple[list[str], float | None, float | None]] = []
 
 
 class _Summary(msgspec.Struct):
@@ -153,8 +154,13 @@ def _sayable(answer: _Answer) -> str:
         return answer.text
     made = Phrase(answer.text)
     made.template = "{metric}: {claim}"
-    made.fields = {"metric": METRICS[answer.metric].name, "claim": _claim(answer.ranges)}
+    made.fields = {"metric": METRICS[answer.metric].name, "claim": _claim(_parts(answer))}
     return made
+
+
+def _parts(answer: _Answer) -> list[tuple[str, float | None, float | None]]:
+    """Return the ranges, and stretches of two arms of which nothing tells which leads."""
+    return [(" / ".join(arms), low, high) for arms, low, high in answer.stretches] or answer.ranges
 
 
 def _claim(ranges: Sequence[tuple[str, float | None, float | None]]) -> Phrase:

@@ -117,8 +117,8 @@ def _handovers(summary: Summary, low: str, high: str) -> str:
     turns: dict[str, list[str]] = {}
     for entry in summary.recommendation:
         if [arm for arm, _, _ in entry.ranges] == [low, high] and entry.ranges[0][2] is not None:
-            told = _turn(entry.ranges[0][2], *entry.uncertain[:1]) if not any(entry.undecided) else _open(entry)
-            turns.setdefault(told, []).append(METRICS[entry.metric].name)
+            turn = _turn(entry.ranges[0][2], *entry.uncertain[:1]) if not any(entry.undecided) else _open(entry)
+            turns.setdefault(turn, []).append(METRICS[entry.metric].name)
     if not turns:
         return phrase("Where the lead changes is not known.")
     told = (phrase("{turn} by {metrics}", turn=turn, metrics=listed(names)) for turn, names in turns.items())
