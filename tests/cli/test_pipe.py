@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.record.make_run import make_run
+
 
 def test_a_closed_pipe_is_no_traceback(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
@@ -18,3 +20,14 @@ def test_a_closed_pipe_is_no_traceback(tmp_path: Path) -> None:
 
     assert tool.wait(timeout=60) == 141
     assert said == ""
+
+
+def test_reports_are_written_though_nobody_reads_the_terminal(tmp_path: Path) -> None:
+    folder = make_run(tmp_path)
+    command = [sys.executable, "-c", "from whichbits.cli import main; main()", "report", str(folder)]
+    tool = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert tool.stdout is not None
+    tool.stdout.close()
+
+    tool.wait(timeout=60)
+    assert {"summary.json", "report.md", "report.html"} <= {path.name for path in folder.iterdir()}

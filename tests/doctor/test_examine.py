@@ -1,5 +1,6 @@
 """The whole examination, and the part of it that a run says before it starts."""
 
+import json
 import platform
 import sys
 from pathlib import Path
@@ -23,7 +24,39 @@ def study_of(tmp_path: Path, python: Path) -> Path:
     return file
 
 
-def test_a_run_says_what_is_wrong_before_it_starts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("busy", "said_so"), [(0.0, False), (100.0, True)])
+def test_a_run_says_before_it_starts_that_something_else_computes_here(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    busy: float,
+    said_so: bool,
+) -> None:
+    monkeypatch.setattr("psutil.cpu_percent", lambda interval: busy)
+    file = tmp_path / "s.yaml"
+    file.write_text(
+        "name: s\narms: {a: {weight_format: fp16, engine: mock, model: m}}\ntraffic: {kind: chat}\nloads: [1]\n"
+    )
+
+    assert exit_code(["run", str(file), "--dry-run"]) == 0
+    assert ("processors_busy" in capsys.readouterr().err) is said_so
+
+
+def test_an_arm_that_needs_a_card_has_a_problem_without_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("whichbits.doctor.examine.gpu_states", tuple)
+    study = study_of(tmp_path, interpreter(tmp_path / "env", {}))
+
+    assert exit_code(["doctor", str(study), "--no-imports", "--json"]) == 3
+    told = {each["code"]: each["state"] for each in json.loads(capsys.readouterr().out)["diagnoses"]}
+    assert told["no_gpu"] == "problem"
+
+
+def test_a_run_says_what_is_wrong_before_it_starts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("psutil.cpu_percent", lambda interval: 0.0)
     vllm = Package(NEW, requires=("torchvision==0.28.0",))
     study = study_of(tmp_path, interpreter(tmp_path / "env", {"vllm": vllm}))
 

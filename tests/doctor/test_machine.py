@@ -6,7 +6,7 @@ from typing import NamedTuple
 import psutil
 import pytest
 
-from whichbits.doctor.machine import disk, memory, processors, shared_memory
+from whichbits.doctor.machine import busy_now, disk, memory, processors, shared_memory
 from whichbits.hardware.container import ContainerLimits
 from whichbits.study.model import Study
 
@@ -65,3 +65,22 @@ def test_processors_of_a_container_and_their_neighbours(monkeypatch: pytest.Monk
     assert processors(ContainerLimits(processors=1.5)).code == "processors_few"
     monkeypatch.setattr(os, "getloadavg", lambda: (12.0, 0.0, 0.0))
     assert processors(ContainerLimits()).code == "processors_busy"
+
+
+@pytest.mark.parametrize(
+    ("percent", "processors_", "usable", "said"),
+    [(85.0, 2, 2, True), (10.0, 2, 2, False), (25.0, 64, 4, False), (98.0, 64, 4, True)],
+    ids=["small and busy", "small and quiet", "large and busy elsewhere", "large and full"],
+)
+def test_neighbours_count_by_what_they_leave_free(
+    monkeypatch: pytest.MonkeyPatch,
+    percent: float,
+    processors_: int,
+    usable: int,
+    said: bool,
+) -> None:
+    monkeypatch.setattr(psutil, "cpu_percent", lambda interval: percent)
+    monkeypatch.setattr(psutil, "cpu_count", lambda: processors_)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(usable)))
+
+    assert [each.code for each in busy_now()] == (["processors_busy"] if said else [])

@@ -42,7 +42,7 @@ def test_the_worst_first_and_what_is_shared_once() -> None:
         "",
         "ok       /runs: 58 GiB free",
         "",
-        "2 problems, 1 note",
+        "1 problem, 1 note",
     ]
 
 

@@ -14,7 +14,7 @@ from whichbits.errors import BadInput
 from whichbits.language.language import ENGLISH
 from whichbits.report import reporters
 from whichbits.report.error import print_error
-from whichbits.report.reporters import write_reports
+from whichbits.report.reporters import say_where, write_reports
 
 
 def console() -> Console:
@@ -24,7 +24,7 @@ def console() -> Console:
 def test_summary_json_reads_back_as_the_summary(tmp_path: Path) -> None:
     summary = make_summary()
 
-    (path,) = write_reports(summary, make_manifest(), tmp_path, console(), ["json"])
+    (path,) = write_reports(summary, make_manifest(), tmp_path, ["json"])
 
     assert msgspec.json.decode(path.read_bytes(), type=Summary) == summary
 
@@ -32,7 +32,8 @@ def test_summary_json_reads_back_as_the_summary(tmp_path: Path) -> None:
 def test_writing_says_where_each_report_went(tmp_path: Path) -> None:
     said = console()
 
-    written = write_reports(make_summary(), make_manifest(), tmp_path, said, ["json", "terminal"])
+    written = write_reports(make_summary(), make_manifest(), tmp_path, ["json", "terminal"])
+    say_where(written, said)
 
     assert isinstance(said.file, io.StringIO)
     assert said.file.getvalue().splitlines() == [f"Wrote {written[-1]}", "beside it summary.json"]
@@ -44,7 +45,7 @@ def test_a_reporter_that_fails_leaves_the_folder_as_it_was(tmp_path: Path, monke
     (tmp_path / "summary.json").write_text("earlier")
 
     with pytest.raises(ZeroDivisionError):
-        write_reports(make_summary(), make_manifest(), tmp_path, console(), ["json", "broken"])
+        write_reports(make_summary(), make_manifest(), tmp_path, ["json", "broken"])
 
     assert [path.name for path in tmp_path.iterdir()] == ["summary.json"]
     assert (tmp_path / "summary.json").read_text() == "earlier"
@@ -58,7 +59,7 @@ def test_a_folder_that_cannot_be_written_is_explained(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file, not a folder")
 
     with pytest.raises(BadInput) as raised:
-        write_reports(make_summary(), make_manifest(), tmp_path / "taken", console(), ["json"])
+        write_reports(make_summary(), make_manifest(), tmp_path / "taken", ["json"])
 
     assert raised.value.code == "report_unwritable"
 

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from tests.analyze.make_observed import UNKNOWN
 from tests.report.make_summary import explained, make_manifest, make_summary, renamed, repeated
-from whichbits.analyze.summary import Finding, Summary
+from whichbits.analyze.summary import CellSummary, Finding, Summary
 from whichbits.report.cells.measures import MEASURES
 from whichbits.report.terminal import text
 from whichbits.report.wording import MISSING, number
@@ -166,7 +167,7 @@ def test_the_service_level_names_what_each_arm_holds_and_a_miss_says_its_exit_co
     page = text(missed, manifest)["report.txt"].decode()
 
     assert "TTFT ≤ 500 ms" in page
-    assert "17 (15 to beyond it)" in page
+    assert "17 (surely up to 15)" in page
     assert "exit code 5" in page
     assert "exit code 5" not in report(summary)
 
@@ -192,3 +193,45 @@ def test_a_run_that_was_cut_short_says_so_and_prints_the_command_that_goes_on() 
     # Cancelled requests are no failures, and the cell is not called finished.
     row = next(line for line in page.splitlines() if "cut short" in line and "w4a8" in line)
     assert row.split()[2] == "0"
+
+
+def test_repeats_that_never_ran_have_no_spread_to_explain_and_each_state_is_counted_by_itself() -> None:
+    summary = repeated(make_summary(failed=None))
+    cells = tuple(replace(cell, state="interrupted") if cell.repeat == 0 else _not_run(cell) for cell in summary.cells)
+
+    page = report(replace(summary, interrupted=True, cells=cells))
+
+    assert "1 of 2 cut short, 1 of 2 not run" in page
+    assert "half the range" not in page
+    assert "half the range" in report(summary)
+
+
+def _not_run(cell: CellSummary) -> CellSummary:
+    return replace(
+        cell,
+        state="planned",
+        ttft_ms=UNKNOWN,
+        tpot_ms=UNKNOWN,
+        itl_ms=UNKNOWN,
+        output_tokens_per_s=None,
+        mean_batch=None,
+    )
+
+
+def test_a_run_that_was_resumed_says_when() -> None:
+    manifest = replace(make_manifest(), notes=("resumed 2026-11-30T04:33:16+00:00 with 3 cells left",))
+
+    page = text(make_summary(), manifest)["report.txt"].decode()
+
+    assert "Stopped and resumed 2026-11-30 04:33 UTC" in page
+    assert "resumed" not in report(make_summary())
+
+
+def test_what_a_probe_found_of_narrow_activations_stands_below_the_arms() -> None:
+    summary = make_summary()
+    facts = {"dtype": "f32", "activation_quantization_effective": True}
+    arms = {**summary.arms, "w8a8": replace(summary.arms["w8a8"], weight_format="w8a8-int8", facts=facts)}
+
+    page = " ".join(report(replace(summary, arms=arms)).split())
+
+    assert "Activations of w8a8: int8 where they meet weights (verified by a probe), f32 elsewhere." in page

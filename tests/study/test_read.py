@@ -288,3 +288,26 @@ def test_one_gpu_or_address_is_a_list_of_one() -> None:
     assert parse_study(text, "s").arms["sixteen"].gpus == (0,)
     assert target is not None
     assert (target.urls, target.logs) == (("http://h:1",), ("a.log",))
+
+
+def test_faults_come_in_the_order_of_the_file_and_a_misspelt_key_is_not_missing_as_well() -> None:
+    wrong = """name: wrong
+arms: {a: {weight_format: fp99, model: m}}
+trafic: {kind: chat}
+loads: [1]
+repeats: two
+slo: {ttft: 3}
+"""
+
+    found = [line.strip() for line in complaint(wrong).splitlines() if line.strip().startswith("line ")]
+
+    assert [line.partition(":")[0] for line in found] == ["line 2", "line 3", "line 5", "line 6"]
+    assert found[1] == "line 3: trafic: unknown key; did you mean 'traffic'?"
+    assert found[2] == "line 5: repeats: cannot be 'two': a whole number, such as 3, or auto"
+
+
+def test_a_key_that_is_missing_is_named_beside_an_unknown_one_that_means_another() -> None:
+    found = complaint("name: wrong\narms: {a: {weight_format: fp16, model: m}}\nload: [1]\nbudgt: 5\n")
+
+    assert "traffic: must be given" in found
+    assert "loads: must be given" not in found

@@ -130,7 +130,7 @@ def test_where_the_client_was_the_limit_nothing_can_be_held(pytester: pytest.Pyt
     result = outcome(pytester, source, "--whichbits-run", str(folder))
 
     result.assert_outcomes(failed=2)
-    result.stdout.fnmatch_lines(["*w4a16 at c4, repeat 0: client limited (the client could not keep up*"])
+    result.stdout.fnmatch_lines(["*w4a16 at c4, repeat 1: client limited (the client could not keep up*"])
     result.stdout.fnmatch_lines(["*not compared at c4*client limited (the client could not keep up*"])
 
 

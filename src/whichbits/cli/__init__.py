@@ -92,7 +92,7 @@ def _disk_full(error: OSError) -> BadInput:
         "disk_full",
         f"nothing more can be written{place}: {error.strerror}",
         why="the disk is full, or a quota is used up; a run keeps what it had written, and its servers are ended",
-        fix="make room, then go on with `whichbits run FOLDER`, or name another folder with --output",
+        fix="make room, then go on with `whichbits run --resume FOLDER`, or name another folder with --output",
     )
 
 

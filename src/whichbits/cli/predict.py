@@ -14,7 +14,9 @@ from whichbits.conduct.host import host_facts, tool_versions
 from whichbits.conduct.order import visits
 from whichbits.conduct.secrets import recordable
 from whichbits.errors import ServerNotReady
-from whichbits.language.language import language
+from whichbits.hardware.devices import find_device
+from whichbits.language.language import Language, language
+from whichbits.language.phrase import phrase
 from whichbits.predict.calibration_file import read_calibration
 from whichbits.predict.constants import Constants, default_constants
 from whichbits.predict.run import DRAWS, Assumed, predict_study, refuse_impossible
@@ -58,6 +60,7 @@ def predict(
     asked = _asked(read_study(study), gpu, engine_version)
     shipped = _shipped(asked) if shipped_calibrations and calibration is None else None
     constants = _constants(calibration, shipped)
+    _say_gpu(asked, language(lang))
     refuse_impossible(asked, constants)
     cells = tuple(cell for visit in visits(asked) for cell in visit.cells)
     writer = RunWriter.create(output or Path(asked.output), _manifest(asked))
@@ -69,6 +72,14 @@ def predict(
     for error in refused:
         print_error(error, Console(stderr=True), language(lang))
     return ServerNotReady.exit_code if refused else 0
+
+
+def _say_gpu(study: Study, spoken: Language) -> None:
+    """Say which GPU a short name was taken for: an H100 is sold in more than one form."""
+    taken = None if study.gpu is None else find_device(study.gpu).name
+    if taken is not None and taken != study.gpu:
+        said = phrase("gpu {asked} is taken as {taken}", asked=study.gpu or "", taken=taken)
+        print(spoken.say(said), file=sys.stderr)
 
 
 def _shipped(study: Study) -> Shipped | None:

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from whichbits.cli.lang import Lang
+from whichbits.cli.late_client import how_late
 from whichbits.cli.manifests import print_manifests as write_manifests
 from whichbits.cli.manifests import refuse_images
 from whichbits.cli.outcome import REASONS, exit_code
@@ -33,7 +34,7 @@ from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import stop_on_signals
 from whichbits.doctor.examine import before_a_run
 from whichbits.drive.crew.engage import engaged, refuse_missing_crew
-from whichbits.errors import BadInput, ServerNotReady, WhichbitsError
+from whichbits.errors import BadInput, ClientLimited, ServerNotReady, WhichbitsError
 from whichbits.language.language import Language, language
 from whichbits.language.phrase import phrase
 from whichbits.record.run import Run
@@ -209,6 +210,8 @@ def answer(
     code = exit_code(Run.load(folder).manifest, summary, study, ended.failures)
     if code in REASONS:
         _say(phrase("exit code {code}: {reason}", code=code, reason=REASONS[code]), language(lang))
+    if code == ClientLimited.exit_code:
+        _say(how_late(summary, study), language(lang))
     return code
 
 

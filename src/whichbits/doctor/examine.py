@@ -14,7 +14,7 @@ from whichbits.doctor.diagnosis import Check, Diagnosis, Patient, unknown
 from whichbits.doctor.gpus import check_gpus
 from whichbits.doctor.interpreter import Interpreter, ask_interpreter
 from whichbits.doctor.limits import check_limits
-from whichbits.doctor.machine import check_machine
+from whichbits.doctor.machine import busy_now, check_machine
 from whichbits.doctor.packages import check_python, check_requirements
 from whichbits.doctor.together import check_together
 from whichbits.errors import BadInput, WhichbitsError
@@ -44,13 +44,17 @@ def examine(
 
 
 def before_a_run(study: Study) -> list[Diagnosis]:
-    """Return the problems that are found in a second, without network or imports: what a run says before it starts."""
+    """Return what a run says before it starts: problems found without network or imports, and a busy machine."""
     interpreters = tuple(_interpreters(study, ()))
     patient = Patient(interpreters, study, tuple(gpu_states()) if interpreters else ())
     checks: list[Check] = [check_machine, check_limits, check_files]
     checks += [check_requirements, check_cuda_builds, check_gpus, check_cards, check_together] if interpreters else []
     said = (each for check in checks for each in _said_by(check, patient))
-    return [each for each in said if each.state == "problem"]
+    return [*(each for each in said if each.state == "problem"), *_said_by(_check_now, patient)]
+
+
+def _check_now(_: Patient) -> Iterator[Diagnosis]:
+    yield from busy_now()
 
 
 def _interpreters(study: Study | None, pythons: Sequence[str]) -> Iterator[Interpreter]:

@@ -29,10 +29,9 @@ def check_gpus(patient: Patient) -> Iterator[Diagnosis]:
 def _no_gpu(patient: Patient) -> Diagnosis:
     if patient.study is not None and not any(needs_gpu(arm, patient) for arm in patient.study.arms.values()):
         return good("no_gpu", "GPU", "no NVIDIA card is seen here, and no arm of the study needs one")
-    has_engine = any(interpreter.engine is not None for interpreter in patient.interpreters)
     return Diagnosis(
         "no_gpu",
-        "problem" if patient.study is not None and has_engine else "note",
+        "note" if patient.study is None else "problem",
         "GPU",
         "no NVIDIA card is seen here",
         why="there is none, the driver is not loaded, or the container was started without --gpus all",

@@ -15,6 +15,7 @@ _GIB = 2**30
 _LEAST_DISK_GIB = 5.0
 _LEAST_SHARED_GIB = 1.0
 _FEW = 4
+_MOMENT_S = 0.2
 _BUSY = 0.25
 """A quarter of the processors busy before anything runs shows in the gaps between tokens."""
 
@@ -80,6 +81,26 @@ def memory(container: ContainerLimits) -> Diagnosis:
         why="weights pass through this memory on their way to a GPU, and a process beyond the limit is killed unasked",
         fix="allow at least the largest shard of the checkpoint and some GiB more",
     )
+
+
+def busy_now() -> Iterator[Diagnosis]:
+    """Say whether something else computes here at this moment, which the minute's load average cannot tell.
+
+    Only what is missing of the usable processors counts: a large machine may be busy elsewhere.
+    """
+    usable = len(os.sched_getaffinity(0))
+    busy = psutil.cpu_percent(interval=_MOMENT_S) / 100 * (psutil.cpu_count() or usable)
+    free = max(0.0, (psutil.cpu_count() or usable) - busy)
+    if free < (1 - _BUSY) * usable:
+        yield Diagnosis(
+            "processors_busy",
+            "note",
+            "processors",
+            f"{free:.1f} of {usable} are free at this moment: something else computes here",
+            why="the client and every server on this machine share them; the run then takes up to several times as "
+            "long, and its times tell of the neighbours",
+            fix="wait, or end what else runs; the report says afterwards which cells were not quiet",
+        )
 
 
 def processors(container: ContainerLimits) -> Diagnosis:

@@ -67,7 +67,7 @@ def _releases(python: str) -> str:
     if not stretches:
         return "none"
     first, end = stretches[-1]
-    return f"vLLM {first} or newer" if end is None else f"vLLM {first} to below {end}"
+    return f"the newest vLLM, any from {first} on" if end is None else f"vLLM from {first} to the last before {end}"
 
 
 def check_requirements(patient: Patient) -> Iterator[Diagnosis]:

@@ -24,9 +24,9 @@ _INDENT = 9
 
 
 def print_examination(said: Sequence[Diagnosis], console: Console, spoken: Language = ENGLISH) -> None:
-    """Print the worst first, each with its remedy, and how many there are."""
+    """Print the worst first, each with its remedy, and how many there are: what several subjects share is one."""
     print_diagnoses(said, console, spoken)
-    problems, notes = (sum(each.state == state for each in said) for state in ("problem", "note"))
+    problems, notes = (len(_alike(each for each in said if each.state == state)) for state in ("problem", "note"))
     counted = phrase("{problems}, {notes}", problems=_problems(problems), notes=_notes(notes))
     console.print(Text(spoken.say(counted), style="bold"))
 

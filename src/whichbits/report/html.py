@@ -19,8 +19,9 @@ from whichbits.language.recognition import recognise
 from whichbits.record.schema import Manifest
 from whichbits.report.answer import predictions, regimes
 from whichbits.report.answer.lead import checks, lead, unknowns
+from whichbits.report.answer.predicted import banner, is_predicted
 from whichbits.report.answer.stretches import answers
-from whichbits.report.answer.validity import loads_text, measured_loads
+from whichbits.report.answer.validity import measured_loads, scope_text
 from whichbits.report.cells.measures import BETTER, MEASURES, name_of
 from whichbits.report.cells.pooled import repeats
 from whichbits.report.cells.table import groups, has_thin
@@ -50,6 +51,7 @@ from whichbits.report.wording import (
     moment,
     number,
     resume_command,
+    resumptions,
     short_load,
     verdict_texts,
 )
@@ -106,7 +108,7 @@ def _content(
         "manifest": manifest,
         "interruption": interruption(summary),
         "resume": resume_command(summary),
-        "loads": loads_text(summary),
+        "resumed": resumptions(manifest),
         "several_loads": len(measured_loads(summary)) > 1,
         "repeats": repeats(summary),
         "answers": answers(summary),
@@ -117,6 +119,8 @@ def _content(
         "regimes": regimes.rows(summary),
         "regimes_scope": regimes.scope(summary)[:2],
         "lead": lead(summary),
+        "banner": banner(summary) if is_predicted(summary) else None,
+        "scope": scope_text(summary),
         "checks": checks(summary, spoken.say),
         "unknowns": unknowns(summary, spoken.say),
         "predictions": predictions.rows(summary),

@@ -9,13 +9,13 @@ from whichbits.analyze.summary import Finding, Summary
 from whichbits.language.language import ENGLISH, Language, Say
 from whichbits.language.phrase import joined, phrase
 from whichbits.record.schema import Manifest
-from whichbits.report.answer import cost, predictions, regimes
+from whichbits.report.answer import cost, predicted, predictions, regimes
 from whichbits.report.answer.cost import cost_headings, cost_rows
 from whichbits.report.answer.lead import lead
-from whichbits.report.answer.validity import answer_text, doubts, loads_text
+from whichbits.report.answer.validity import answer_text, doubts, scope_text
 from whichbits.report.cells.measures import BETTER, MEASURES, headlines, name_of
 from whichbits.report.cells.pooled import repeats
-from whichbits.report.cells.table import Row, groups, has_thin
+from whichbits.report.cells.table import Row, groups, has_spread, has_thin
 from whichbits.report.plots.figures import Figure, description, figures, thin_text
 from whichbits.report.plots.over_load import over_load
 from whichbits.report.plots.series import changes
@@ -37,6 +37,7 @@ from whichbits.report.wording import (
     moment,
     plain,
     resume_command,
+    resumptions,
     verdict_texts,
 )
 
@@ -63,6 +64,7 @@ def markdown(
         *predictions.markdown(summary, say, escaped),
         *_pictures(summary, shown, say),
         *_cells(summary, say),
+        *_intervals(summary, say),
         *_costs(summary, say),
         *_crossovers(summary, say),
         *(block for sheet in comparisons(summary, manifest) for block in _sheet(sheet, say)),
@@ -89,6 +91,10 @@ def _answer(summary: Summary, manifest: Manifest, say: Say) -> Iterable[str]:
     arms, source = joined(", ", summary.arms), SOURCES[summary.source]
     said = phrase("{source} {created}. Arms: {arms}.", source=source, created=moment(manifest.created), arms=arms)
     yield escaped(say(said))
+    if resumed := resumptions(manifest):
+        yield escaped(say(resumed))
+    if predicted.is_predicted(summary):
+        yield f"**{escaped(say(predicted.banner(summary)))}**"
     if summary.interrupted:
         stopped = say(phrase("**Interrupted**: {interruption}. To go on:", interruption=interruption(summary)))
         yield f"{stopped} `{plain(resume_command(summary))}`."
@@ -103,8 +109,7 @@ def _answer(summary: Summary, manifest: Manifest, say: Say) -> Iterable[str]:
 def _by_metric(summary: Summary, say: Say) -> Iterable[str]:
     if not summary.recommendation:
         return
-    unit = LOAD_NAMES[summary.load_unit]
-    yield say(phrase("By {unit}, compared at {loads}.", unit=unit, loads=loads_text(summary)))
+    yield say(phrase("By {scope}.", scope=scope_text(summary)))
     rows = [
         (
             say(name_of(entry.metric)),
@@ -132,6 +137,13 @@ def _pictures(summary: Summary, shown: Sequence[Figure], say: Say) -> Iterable[s
         yield f"![{say(phrase('{name} over load, a line an arm', name=measure.name))}]({_file(figure)})"
 
 
+def _intervals(summary: Summary, say: Say) -> Iterable[str]:
+    if predicted.is_predicted(summary) and (rows := predicted.interval_rows(summary)):
+        yield f"### {say(predicted.TITLE)}"
+        yield f"{say(predicted.UNITS)}."
+        yield _table(tuple(map(say, predicted.HEADINGS)), [tuple(escaped(say(cell)) for cell in row) for row in rows])
+
+
 def _cells(summary: Summary, say: Say) -> Iterable[str]:
     yield f"## {say(phrase('Every arm by {load}', load=LOAD_NAMES[summary.load_unit]))}"
     measures = (joined(" ", measure.heading) for measure in MEASURES.values())
@@ -142,7 +154,7 @@ def _cells(summary: Summary, say: Say) -> Iterable[str]:
     legend = [
         say(phrase("**bold** best of the load")),
         *([say(THIN_LEGEND).replace("~", r"\~")] if has_thin(summary) else []),
-        *([say(apart)] if repeats(summary) > 1 else []),
+        *([say(apart)] if has_spread(summary) else []),
         say(phrase("{missing} not known", missing=MISSING)),
         say(phrase("TTFT, TPOT and ITL in ms")),
     ]

@@ -12,7 +12,7 @@ from whichbits.analyze.summary import Summary
 from whichbits.language.language import Code, Language, language
 from whichbits.record.run import Run
 from whichbits.record.schema import Manifest
-from whichbits.report.reporters import summary_json, write_reports
+from whichbits.report.reporters import say_where, summary_json, write_reports
 from whichbits.report.terminal import print_summary
 
 Show = Callable[[Summary, Manifest, Console, str, Language], None]
@@ -20,13 +20,20 @@ Show = Callable[[Summary, Manifest, Console, str, Language], None]
 
 
 def rebuild_reports(folder: Path, *, json_to_stdout: bool, show: Show = print_summary, lang: Code = "en") -> Summary:
-    """Analyze the run in ``folder``, write its reports, and print the answer: for people, or as one JSON object."""
+    """Analyze the run in ``folder``, write its reports, and print the answer: for people, or as one JSON object.
+
+    Files come first: who reads the first lines only, as ``| head`` does, has them all the same. The answer is printed
+    even where they cannot be written.
+    """
     run, spoken = Run.load(folder), language(lang)
     summary = summarize(run)
     console = Console(stderr=json_to_stdout)
-    show(summary, run.manifest, console, str(folder), spoken)
-    console.print()
-    write_reports(summary, run.manifest, folder, console, spoken=spoken, requests=request_timelines(run))
+    try:
+        written = write_reports(summary, run.manifest, folder, spoken=spoken, requests=request_timelines(run))
+    finally:
+        show(summary, run.manifest, console, str(folder), spoken)
+        console.print()
+    say_where(written, console, spoken)
     if json_to_stdout:
         sys.stdout.buffer.write(summary_json(summary, run.manifest)["summary.json"])
         sys.stdout.flush()

@@ -71,12 +71,11 @@ def write_reports(  # noqa: PLR0913, PLR0917 - what, where to, and in which form
     summary: Summary,
     manifest: Manifest,
     folder: Path,
-    console: Console,
     names: Iterable[str] = WRITTEN,
     spoken: Language = ENGLISH,
     requests: Sequence[CellRequests] = (),
 ) -> tuple[Path, ...]:
-    """Write the named reports into ``folder``, say where they went, and return the main file of each.
+    """Write the named reports into ``folder`` and return the main file of each.
 
     Nothing is written unless every reporter succeeded, and no file is ever seen half-written.
 
@@ -88,10 +87,13 @@ def write_reports(  # noqa: PLR0913, PLR0917 - what, where to, and in which form
     for files in made:
         for name, content in files.items():
             _write(folder / PurePosixPath(name), content)
-    written = tuple(folder / next(iter(files)) for files in made)
+    return tuple(folder / next(iter(files)) for files in made)
+
+
+def say_where(written: Sequence[Path], console: Console, spoken: Language = ENGLISH) -> None:
+    """Print where reports went."""
     for line in _wrote(written):
         console.print(Text(spoken.say(line)), soft_wrap=True)
-    return written
 
 
 def _wrote(written: Sequence[Path]) -> Iterable[str]:

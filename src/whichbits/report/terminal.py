@@ -9,15 +9,16 @@ from rich.segment import Segment, Segments
 from rich.table import Table
 from rich.text import Text
 
+from whichbits.analyze.activations import activation_words, quantised
 from whichbits.analyze.latency.request_timelines import CellRequests
 from whichbits.analyze.summary import Crossover, Summary
 from whichbits.language.language import ENGLISH, Language, Say
-from whichbits.language.phrase import joined, phrase
+from whichbits.language.phrase import joined, listed, phrase
 from whichbits.record.schema import Manifest
-from whichbits.report.answer import cost, predictions, regimes
+from whichbits.report.answer import cost, predicted, predictions, regimes
 from whichbits.report.answer.cost import cost_headings, cost_rows
 from whichbits.report.answer.important import in_short, most_important
-from whichbits.report.answer.validity import answer_text, doubts, loads_text
+from whichbits.report.answer.validity import answer_text, doubts, scope_text
 from whichbits.report.cells.measures import headlines, name_of
 from whichbits.report.cells.terminal_table import cap_text, cell_table, legend
 from whichbits.report.fitted import Fitted
@@ -36,6 +37,7 @@ from whichbits.report.wording import (
     number,
     plain,
     resume_command,
+    resumptions,
     short_version,
     verdict_texts,
 )
@@ -109,9 +111,7 @@ def _answers(summary: Summary, say: Say, *, last: bool = False) -> list[Renderab
         answers.append(_section(say(phrase("Answer")), "", *regimes.terminal(summary, say)))
     if summary.recommendation:
         title = phrase("Answer") if summary.answer is None else phrase("By metric")
-        unit = LOAD_NAMES[summary.load_unit]
-        loads = phrase("{unit}, measured at {loads}", unit=unit, loads=loads_text(summary))
-        answers.append(_section(say(title), say(loads), _answer(summary, say)))
+        answers.append(_section(say(title), say(scope_text(summary)), _answer(summary, say)))
     return answers[::-1] if last else answers
 
 
@@ -122,10 +122,11 @@ def _evidence(summary: Summary, manifest: Manifest, say: Say) -> Iterator[Render
     if summary.cells:
         title, cap = phrase("Cells by {unit}", unit=unit), cap_text(summary)
         yield _section(say(title), say(cap), cell_table(summary, say), legend(summary, say))
+    yield from _intervals(summary, say)
     if costs := cost_rows(summary):
         table = _table(*(plain(say(heading)) for heading in cost_headings(summary)))
         yield _section(say(cost.TITLE), "", _filled(table, costs, say))
-    yield _section(say(phrase("Arms")), "", _arms(summary, say))
+    yield _section(say(phrase("Arms")), "", _arms(summary, say), *_activations(summary, say))
     yield from _quality(summary, manifest, say)
     yield from _service_level(summary, manifest, say)
     yield from _caches(summary, manifest, say)
@@ -133,6 +134,13 @@ def _evidence(summary: Summary, manifest: Manifest, say: Say) -> Iterator[Render
         yield _section(say(phrase("Where arms trade places")), "", *_crossovers(compared, say))
     if summary.findings:
         yield _section(say(phrase("Findings")), "", *_findings(summary, say))
+
+
+def _intervals(summary: Summary, say: Say) -> Iterator[RenderableType]:
+    """Show what a prediction leaves open; of a measured run the curves do."""
+    if predicted.is_predicted(summary) and (rows := predicted.interval_rows(summary)):
+        table = _table(*map(say, predicted.HEADINGS), numbers=(2, 3, 4))
+        yield _section(say(predicted.TITLE), say(predicted.UNITS), _filled(table, rows, say))
 
 
 def _section(title: str, more: str, *body: RenderableType) -> RenderableType:
@@ -147,7 +155,12 @@ def _fitted(part: RenderableType) -> RenderableType:
 
 def _title(summary: Summary, manifest: Manifest, say: Say) -> Text:
     made = f"{say(_SOURCES[summary.source])}, {manifest.created}"
-    return Text.assemble((plain(summary.study), "bold"), "  ", (made, "dim"))
+    title = Text.assemble((plain(summary.study), "bold"), "  ", (made, "dim"))
+    if resumed := resumptions(manifest):
+        title.append(f"\n{plain(say(resumed))}", style="dim")
+    if predicted.is_predicted(summary):
+        title.append(f"\n{plain(say(predicted.banner(summary)))}", style="bold yellow")
+    return title
 
 
 def _interruption(summary: Summary, folder: str, say: Say) -> Text:
@@ -182,6 +195,16 @@ def _arms(summary: Summary, say: Say) -> Table:
         )
         table.add_row(*(Text(plain(part)) for part in parts))
     return table
+
+
+def _activations(summary: Summary, say: Say) -> Iterator[RenderableType]:
+    """Say what a probe found of narrow activations: a kernel's name tells the type of the rest only."""
+    for found in (True, False):
+        arms = [arm for arm in summary.arms.values() if quantised(arm) is found]
+        if arms:
+            words = activation_words(arms[0]) or MISSING
+            told = phrase("Activations of {arms}: {words}.", arms=listed(arm.arm for arm in arms), words=words)
+            yield Text(plain(say(told)), style="dim")
 
 
 def _quality(summary: Summary, manifest: Manifest, say: Say) -> Iterator[RenderableType]:

@@ -3,12 +3,13 @@
 import shlex
 import unicodedata
 from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from whichbits.analyze.amounts import cells_of
 from whichbits.analyze.summary import CellSummary, Crossing, Crossover, Finding, Summary
 from whichbits.language.phrase import joined, phrase
-from whichbits.record.schema import Cell
+from whichbits.record.schema import Cell, Manifest
 from whichbits.study.model import load_name
 
 MISSING = "–"  # noqa: RUF001 - an en dash is what a table shows for a value that is not known
@@ -145,6 +146,20 @@ def interruption(summary: Summary) -> str:
         cells=cells_of(states["done"], len(summary.cells)),
         others=joined("", [joined("", (", ", part)) for part in parts]),
     )
+
+
+def resumptions(manifest: Manifest) -> str:
+    """Return that a run was stopped and gone on with, and when; empty for one that was not."""
+    moments = [note.split()[1] for note in manifest.notes if note.startswith("resumed ")]
+    return (
+        phrase("Stopped and resumed {moments}: its cells are of several sittings.", moments=_moments(moments))
+        if moments
+        else ""
+    )
+
+
+def _moments(moments: Sequence[str]) -> str:
+    return joined(", ", [moment(each) for each in moments])
 
 
 def resume_command(summary: Summary, folder: str | None = None) -> str:

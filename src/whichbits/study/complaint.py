@@ -33,10 +33,10 @@ _ANY_SCALAR = "must be text, a number, true or false"
 
 
 def complaints(details: Sequence[ErrorDetails], root: yaml.Node) -> list[str]:
-    """Return a line for each fault, what only follows from another left out."""
+    """Return a line for each fault, in the order of the file, what only follows from another left out."""
     details = [_in_the_file(detail) for detail in details if detail["loc"][-1:] != (_WHOLE,)]
-    lines = (_complaint(detail, root) for detail in details if not _only_follows(detail, details))
-    return list(dict.fromkeys(lines))
+    told = (_complaint(detail, root) for detail in details if not _only_follows(detail, details))
+    return [f"line {line}: {said}" for line, said in sorted(dict.fromkeys(told), key=lambda each: each[0])]
 
 
 def told_at(root: yaml.Node, location: Location, message: str) -> str:
@@ -64,27 +64,39 @@ def _only_follows(detail: ErrorDetails, details: Sequence[ErrorDetails]) -> bool
     if _lacks_a_model(detail):
         return any(other["loc"][:1] == ("every_arm",) for other in details)
     where = detail["loc"]
+    if detail["type"] == "missing":
+        return any(_means(other, where) for other in details)
     inside = (other["loc"] for other in details if len(other["loc"]) > len(where))
     return detail["type"] == "too_short" and any(location[: len(where)] == where for location in inside)
+
+
+def _means(detail: ErrorDetails, key: Location) -> bool:
+    """Return whether an unknown key is the one that is missing, misspelt."""
+    if detail["type"] != "extra_forbidden" or detail["loc"][:-1] != key[:-1]:
+        return False
+    return _closest(detail["loc"]) == key[-1]
 
 
 def _lacks_a_model(detail: ErrorDetails) -> bool:
     return detail["type"] == "missing" and detail["loc"][:1] == ("arms",) and detail["loc"][2:] == ("model",)
 
 
-def _complaint(detail: ErrorDetails, root: yaml.Node) -> str:
+def _complaint(detail: ErrorDetails, root: yaml.Node) -> tuple[int, str]:
+    """Return the line and what is wrong there."""
     location, message = detail["loc"], _message(detail)
     if location and location[-1] in _SCALARS and "options" in location:
         location, message = location[:-1], _ANY_SCALAR
     line, written = _found(root, location)
     where = ".".join(str(part) for part in written) or "the study"
-    return f"line {line}: {where}: {message}"
+    return line, f"{where}: {message}"
 
 
 def _message(detail: ErrorDetails) -> str:
     match detail:
         case {"type": "extra_forbidden", "loc": location}:
             return f"unknown key{_suggestion(location)}"
+        case {"type": "literal_error", "loc": ("repeats",), "input": value}:
+            return f"cannot be {value!r}: a whole number, such as 3, or auto"
         case {"type": "literal_error", "ctx": {"expected": str(known)}, "input": value}:
             return _choice(value, known)
         case {"type": "union_tag_invalid", "ctx": {"expected_tags": str(known), "tag": value}}:
@@ -102,9 +114,15 @@ def _choice(value: object, known: str) -> str:
 
 
 def _suggestion(location: Location) -> str:
+    close = _closest(location)
     known = keys_at(study_schema(), location[:-1])
-    close = get_close_matches(str(location[-1]), known, n=1)
-    return f"; did you mean '{close[0]}'?" if close else f"; known here: {', '.join(sorted(known))}"
+    return f"; did you mean '{close}'?" if close else f"; known here: {', '.join(sorted(known))}"
+
+
+def _closest(location: Location) -> str | None:
+    """Return the key that was probably meant by the unknown one at ``location``."""
+    close = get_close_matches(str(location[-1]), keys_at(study_schema(), location[:-1]), n=1)
+    return close[0] if close else None
 
 
 def _found(root: yaml.Node, location: Location) -> tuple[int, Location]:

@@ -90,7 +90,7 @@ def _unusable(text: str, summary: Summary) -> Iterator[str]:
 
 
 def _name(cell: CellSummary) -> str:
-    return f"{cell.arm} at {load_of(cell)}, repeat {cell.repeat}"
+    return f"{cell.arm} at {load_of(cell)}, repeat {cell.repeat + 1}"
 
 
 def _remedy(reason: str) -> str:

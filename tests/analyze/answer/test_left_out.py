@@ -138,6 +138,6 @@ def test_arms_that_hold_everywhere_are_ranked_by_what_comes_next_and_it_is_said(
 
     assert (found.arm, found.metric, found.next_best) == ("w8a8", "output_tokens_per_s", "w4a16")
     assert found.text == (
-        "w8a8 and w4a16 hold the SLO for 99% of their requests up to 32 concurrent requests (the highest load "
-        "measured); of these, w8a8 is 25% ahead of w4a16 by output throughput"
+        "w8a8 and w4a16 hold the SLO for 99% of their requests up to 32 concurrent requests (the highest load of "
+        "the study); of these, w8a8 is 25% ahead of w4a16 by output throughput"
     )

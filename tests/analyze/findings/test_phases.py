@@ -85,6 +85,26 @@ def test_rare_steps_with_prefill_are_a_kind_of_their_own_even_without_a_heap() -
     assert not found(two_kinds_of_steps, observed([arm()], [alike, hardly_any]))
 
 
+def test_a_heap_of_less_than_a_percent_is_no_kind_of_step() -> None:
+    lonely = replace(TWO, modes=(ItlMode(0.004, 5.33, 0.03), ItlMode(0.996, 20.0, 0.03)))
+    rare = replace(TWO, modes=(ItlMode(0.02, 5.33, 0.03), ItlMode(0.98, 20.0, 0.03)))
+
+    assert not found(two_kinds_of_steps, observed([arm()], [replace(cell(), itl_modes=lonely)]))
+    assert found(two_kinds_of_steps, observed([arm()], [replace(cell(), itl_modes=rare)]))
+
+
+def test_the_place_is_named_once_where_there_is_one_only() -> None:
+    one = replace(cell(), itl_modes=TWO)
+    other = replace(one, cell=1, arm="w8a8")
+
+    (alone,) = found(two_kinds_of_steps, observed([arm()], [one]))
+    (several,) = found(two_kinds_of_steps, observed([arm()], [one, other]))
+
+    assert "clearest in" not in alone.text
+    assert alone.text.count(one.arm) == 1
+    assert "clearest in" in several.text
+
+
 def test_two_kinds_of_unknown_cause_name_what_would_settle_it_and_one_kind_is_silent() -> None:
     (finding,) = found(two_kinds_of_steps, observed([arm()], [replace(cell(), itl_modes=TWO)]))
 

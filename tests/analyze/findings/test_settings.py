@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.analyze.make_observed import arm, found, observed
+from whichbits.analyze.activations import activation_words
 from whichbits.analyze.findings.settings import activation_types_differ, eager, settings_differ, starts_apart
 
 
@@ -60,3 +61,22 @@ def test_a_start_far_longer_than_anothers_may_be_a_first_start(seconds: tuple[fl
 
 def test_one_known_start_is_not_compared() -> None:
     assert not found(starts_apart, observed(two(init_engine_seconds=(110.9, None))))
+
+
+def test_narrow_activations_that_a_probe_verified_are_not_told_by_the_type_of_the_rest() -> None:
+    facts = {"dtype": "f32", "activation_quantization_effective": True}
+    arms = [arm("fp16", "fp16", dtype="bf16"), arm("w8a8", "w8a8-int8", **facts)]
+
+    (finding,) = found(activation_types_differ, observed(arms))
+
+    assert (
+        "bf16 for fp16 and int8 where they meet weights (verified by a probe), f32 elsewhere for w8a8" in finding.text
+    )
+
+
+def test_a_probe_that_found_nothing_quantised_says_so_and_one_of_wide_activations_says_nothing() -> None:
+    idle, wide = {"dtype": "f32", "activation_quantization_effective": False}, {"dtype": "f32"}
+
+    assert activation_words(arm("w8a8", "w8a8-int8", **idle)) == "f32, not quantised (a probe found)"
+    assert activation_words(arm("fp16", "fp16", activation_quantization_effective=False, **wide)) == "f32"
+    assert activation_words(arm("fp16", "fp16")) is None

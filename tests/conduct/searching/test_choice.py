@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.conduct.simulated_search import SimulatedArm, World, decoding
+from tests.conduct.simulated_search import World, decoding
 from whichbits.conduct.searching.choice import (
     ANSWERED,
     BUDGET_SPENT,
@@ -184,33 +184,3 @@ def test_what_a_budget_lacks_after_the_sweep_closes_with_the_question() -> None:
     assert lacking > 2 * 10.0
     assert world.run() == ANSWERED
     assert wanting_seconds(world.situation()) is None
-
-
-def swept(arms: dict[str, SimulatedArm], noise: float, budget: float = 1e9) -> World:
-    world = World(arms, noise=noise, budget=budget)
-    for _ in world.situation().sweep:
-        world.meet(choose(world.situation()))
-    return world
-
-
-def test_who_leads_between_arms_that_are_alike_waits_where_the_budget_cannot_settle_it() -> None:
-    """Of a and a2, 2 % apart, 400 s would tell, if estimates stay; where a and b trade places any seconds do."""
-    known = swept(CROSSING | {"a2": decoding(5.1, 0.51)}, noise=0.02).situation()
-    poor, rich = (choose(replace(known, seconds_left=seconds)) for seconds in (80.0, 1e9))
-    alone = choose(replace(known, arms=("a", "a2"), seconds_left=80.0))
-
-    assert (rich.arms, rich.hopeless) == (("a", "a2"), False)
-    assert (poor.arms, poor.hopeless) == (("a", "b"), False)
-    assert (alone.arms, alone.load, alone.hopeless) == (("a", "a2"), rich.load, True)
-
-
-def test_a_purpose_that_took_long_in_vain_gives_way_to_another() -> None:
-    world = swept(CROSSING | {"c": decoding(8, 0.27)}, noise=0.04)
-    first = choose(world.situation())
-    long = {first.purpose: 1000.0}
-    then = choose(replace(world.situation(), in_vain_s=long))
-    only = choose(replace(world.situation(), arms=first.arms, in_vain_s=long))
-
-    assert then.purpose != first.purpose
-    assert (only.purpose, only.load) == (first.purpose, first.load)
-    assert only.closes < first.closes

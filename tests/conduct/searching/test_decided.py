@@ -99,18 +99,3 @@ def test_times_are_learnt_and_nothing_is_known_before(decided: Decided) -> None:
     paces.visited("a", 3.0)
     paces.visited("a", 5.0)
     assert (paces.start("a"), paces.start("b")) == (4.0, 4.0)
-
-
-def test_what_a_purpose_took_in_vain_counts_from_when_it_last_bought_something(decided: Decided) -> None:
-    def step(block: int, purpose: str, bought: str) -> None:
-        planned = decided.add(wanted(decided, ["a", "b"], 4, block), block, purpose, 0.0)
-        measure(decided, *planned)
-        decided.conclude(block, bought, 0.0)
-
-    step(0, "settles a / b", "nothing new")
-    step(1, "narrows a / c", "nothing new")
-    step(2, "narrows a / c", "narrowed it")
-    step(3, "settles a / b", "nothing new")
-
-    seconds = {cell.cell: 2.0 for cell in decided.writer.manifest.cells}
-    assert decided.in_vain(seconds) == {"settles a / b": 8.0, "narrows a / c": 0.0}

@@ -73,4 +73,4 @@ def test_an_slo_that_is_broken_where_the_client_kept_up_is_not_known_below() -> 
     broken = SloCapacity("a", 0.99, None, None, 20, False, left_out=(LeftOut(2, LIMIT, 2, 2),), lowest=20)
 
     assert capacity_text(broken) == f"not known: {LIMIT} at 2"
-    assert capacity_text(replace(broken, left_out=())) == "no load measured"
+    assert capacity_text(replace(broken, left_out=())) == "not even at the lowest load"

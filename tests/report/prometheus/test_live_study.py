@@ -114,7 +114,7 @@ def test_a_study_is_followed_from_start_to_end(study: Study) -> None:
 
     study.clock.now = 5.0
     found = study.tell(CellStarted(CELLS[0], 3), CellProgress(1, 0, 3, 12, 2.5, sent=2))
-    assert value(found, "whichbits_cell_info", arm="a", load="c2", repeat="0") == 1
+    assert value(found, "whichbits_cell_info", arm="a", load="c2", repeat="1") == 1
     assert value(found, "whichbits_cell_requests") == 3
     assert value(found, "whichbits_cell_requests_sent") == 2
     assert value(found, "whichbits_cell_elapsed_seconds") == 2.5

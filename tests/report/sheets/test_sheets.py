@@ -163,9 +163,9 @@ def test_the_share_that_holds_an_slo_is_of_all_requests_of_the_repeats() -> None
     ("capacity", "said"),
     [
         (None, "–"),  # noqa: RUF001 - not known
-        (SloCapacity("a", 0.99, None, None, 4.0, beyond=False), "no load measured"),
-        (SloCapacity("a", 0.99, 129.0, None, 131.0, beyond=False), "129 (below the range to 131)"),
-        (SloCapacity("a", 0.99, 256.0, 190.0, None, beyond=True), "at least 256 (190 to beyond it)"),
+        (SloCapacity("a", 0.99, None, None, 4.0, beyond=False), "not even at the lowest load"),
+        (SloCapacity("a", 0.99, 129.0, None, 131.0, beyond=False), "129 (too few requests to be sure)"),
+        (SloCapacity("a", 0.99, 256.0, 190.0, None, beyond=True), "at least 256 (surely up to 190)"),
     ],
 )
 def test_the_highest_load_that_holds_is_said_with_its_interval(capacity: SloCapacity | None, said: str) -> None:

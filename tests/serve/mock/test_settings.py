@@ -35,3 +35,14 @@ def test_what_makes_no_server_is_refused(options: dict[str, str | float], said: 
         MockSettings.of(options)
 
     assert said in str(refused.value)
+
+
+def test_everything_wrong_is_said_at_once_with_what_may_stand_there() -> None:
+    with pytest.raises(BadInput) as refused:
+        MockSettings.of({"cadence": "step", "itl": 4, "slots": "many", "jitter": 2})
+
+    assert "cadence: cannot be 'step': one of spread, steps" in refused.value.what
+    assert "no option 'itl' (did you mean 'itl_ms'?)" in refused.value.what
+    assert "slots: expected `int`" in refused.value.what
+    assert "jitter: 2.0 is more than the whole gap" in refused.value.what
+    assert "$." not in refused.value.what

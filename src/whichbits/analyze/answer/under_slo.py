@@ -12,7 +12,7 @@ import numpy as np
 
 from whichbits.analyze.answer.ranking import UNITS, Compared, Judge, Name, level_words, place, ranked
 from whichbits.analyze.curves.load_curves import MARGIN, METRICS, curves, load_unit, load_words, paired
-from whichbits.analyze.curves.slo import below_use, enough, slo_counts, wilson
+from whichbits.analyze.curves.slo import below_use, enough, held_words, slo_counts, wilson
 from whichbits.analyze.summary import Metric, SloCapacity
 from whichbits.analyze.summary.verdicts import Regime
 from whichbits.language.phrase import joined, listed, phrase
@@ -100,18 +100,13 @@ def _bound(capacity: SloCapacity) -> str:
             unknown=unknown,
         )
     if capacity.load is None:
-        return phrase("{arm} up to {next_load}", arm=capacity.arm, next_load=phrase("not even the lowest load"))
-    return phrase("{arm} up to {next_load}", arm=capacity.arm, next_load=_load_words(capacity))
+        return phrase("{arm} not even at the lowest load", arm=capacity.arm)
+    return phrase("{arm} up to {load}", arm=capacity.arm, load=_load_words(capacity))
 
 
 def _load_words(capacity: SloCapacity) -> str:
-    """Return the load with its interval, if that is wider than the load is written."""
-    load = load_words(capacity.load)
-    low = phrase("below the range") if capacity.low is None else load_words(capacity.low)
-    high = phrase("beyond it") if capacity.high is None else load_words(capacity.high)
-    if low == load and high in (load, phrase("beyond it")):
-        return load
-    return phrase("{load} ({low} to {high})", load=load, low=low, high=high)
+    """Return the load with how sure it is; that it is the highest is said behind it."""
+    return held_words(replace(capacity, beyond=False))
 
 
 def _beyond(capacity: SloCapacity) -> str:
@@ -122,7 +117,7 @@ def _beyond(capacity: SloCapacity) -> str:
         return phrase(
             " (the highest load that can be used: {why} at {load})", why=higher[0].why, load=load_words(higher[0].load)
         )
-    return phrase(" (the highest load measured)")
+    return phrase(" (the highest load of the study)")
 
 
 def _may_hold(other: SloCapacity, best: SloCapacity) -> bool:

@@ -85,17 +85,23 @@ def _told(capacity: SloCapacity) -> str:
             if unknown is None
             else phrase("{arm} {unknown}", arm=capacity.arm, unknown=unknown)
         )
-    low = phrase("below the range") if capacity.low is None else load_words(capacity.low)
-    high = phrase("beyond it") if capacity.high is None else load_words(capacity.high)
-    at_least = phrase("at least ") if capacity.beyond else ""
-    return phrase(
-        "{arm} up to {at_least}{load} ({low} to {high})",
-        arm=capacity.arm,
-        at_least=at_least,
-        load=load_words(capacity.load),
-        low=low,
-        high=high,
-    )
+    return phrase("{arm} up to {held}", arm=capacity.arm, held=held_words(capacity))
+
+
+def held_words(capacity: SloCapacity) -> str:
+    """Return up to which load the arm holds, and how sure that is: ``129 (117 to 131)``, ``at least 32``.
+
+    Where so few requests were sent that one more miss would break the share, even the lowest load is not sure.
+    """
+    if capacity.load is None:
+        return below_use(capacity) or phrase("not even at the lowest load")
+    load, low, high = map(load_words, (capacity.load, capacity.low or math.nan, capacity.high or math.nan))
+    held = phrase("at least {load}", load=load) if capacity.beyond else load
+    if capacity.low is None:
+        return phrase("{held} (too few requests to be sure)", held=held)
+    if capacity.high is None:
+        return held if low == load else phrase("{held} (surely up to {low})", held=held, low=low)
+    return held if low == load == high else phrase("{load} ({low} to {high})", load=held, low=low, high=high)
 
 
 def below_use(capacity: SloCapacity) -> str | None:

@@ -41,8 +41,8 @@ def _crossing(name: str, crossing: list[Crossover], compared: int) -> Finding:
 def _noisy(name: str, noisy: list[Crossover], compared: int) -> Finding:
     pairs = (phrase("{list} ({more})", list=joined(" / ", each.arms), more=_more(each)) for each in noisy)
     text = phrase(
-        "In {name}, {who} to say where which arm leads. More repeats would settle it if estimates stay as "
-        "they are: {pairs}.",
+        "In {name}, {who} to say which arm leads at which load. More repeats would settle it if estimates stay "
+        "as they are: {pairs}.",
         name=name,
         who=_too_noisy(len(noisy), compared),
         pairs=joined("; ", pairs),

@@ -55,14 +55,12 @@ def two_kinds_of_steps(observed: Observed) -> Iterator[Finding]:
     if split:
         shown = max(split, key=_share)
         text = phrase(
-            "There are two kinds of steps in {places}, most so in {arm} at {load_of}: {kinds}. The median "
+            "There are two kinds of steps in {places}: {kinds}. The median "
             "shows the commoner kind and jumps to the other when their shares pass a half; a percentile "
             "beyond the rarer one's share shows that one; the mean lies between. Compare shares and lengths "
             "of both, not single numbers of ITL.{why}",
             places=places(split),
-            arm=shown.arm,
-            load_of=load_of(shown),
-            kinds=_kinds(shown),
+            kinds=_kinds(shown) if len(split) == 1 else _clearest(shown),
             why=_why(shown),
         )
         if _carries(shown):
@@ -172,12 +170,18 @@ def _stages(cell: CellSummary) -> str:
     return phrase("{shares} of {whole} ms", shares=shares, whole=number(whole))
 
 
+def _clearest(cell: CellSummary) -> str:
+    return phrase("clearest in {arm} at {load_of}, {kinds}", arm=cell.arm, load_of=load_of(cell), kinds=_kinds(cell))
+
+
 def _has_two_kinds(cell: CellSummary) -> bool:
     return _two_heaps(cell) or (_carries(cell) and _share(cell) > SOME)
 
 
 def _two_heaps(cell: CellSummary) -> bool:
-    return cell.itl_modes is not None and len(cell.itl_modes.modes) == 2
+    """Say whether gaps fall into two heaps; a handful beside all others is an accident, and no kind of step."""
+    modes = () if cell.itl_modes is None else cell.itl_modes.modes
+    return len(modes) == 2 and min(mode.share for mode in modes) >= SOME
 
 
 def _share(cell: CellSummary) -> float:

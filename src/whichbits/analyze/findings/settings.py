@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from whichbits.analyze.activations import activation_words
 from whichbits.analyze.findings.observed import Observed, number, replicas_of
 from whichbits.analyze.summary import ArmSummary, Finding
 from whichbits.language.phrase import joined, listed, phrase
@@ -50,8 +51,8 @@ def settings_differ(observed: Observed) -> Iterator[Finding]:
 
 
 def activation_types_differ(observed: Observed) -> Iterator[Finding]:
-    """Say that arms compute in different 16-bit types."""
-    types = {arm.arm: arm.facts["dtype"] for arm in observed.arms.values() if arm.facts.get("dtype") is not None}
+    """Say that arms compute in different types."""
+    types = {arm.arm: words for arm in observed.arms.values() if (words := activation_words(arm)) is not None}
     if len(set(types.values())) > 1:
         text = phrase(
             "Activations are {by_arm}. Kernels and attention differ by type on some devices, and answers do: "

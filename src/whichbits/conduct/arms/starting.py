@@ -1,7 +1,7 @@
 """Bringing up the arms of a visit: one after the other, or all at once where no server measures what is free."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from whichbits.conduct.events import ArmReady, ArmStarting, WarmingUp
 from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import unless
 from whichbits.errors import ArmMismatch, ServerNotReady
-from whichbits.record.schema import ArmRecord
+from whichbits.record.schema import ArmRecord, Fact
 from whichbits.serve.arm import Circumstances, RunningArm, serve_arm
 from whichbits.serve.neighbours import may_start_at_once, servers_of
 from whichbits.serve.sleep import able_to_sleep
@@ -109,7 +109,7 @@ def _facts_line(record: ArmRecord) -> str:
     shown = {
         "weights": ("model_memory_gib", "{:.2f} GiB"),
         "KV cache": ("kv_cache_tokens", "{:,} tokens"),
-        "computes in": ("dtype", "{}"),
+        **_computes_in(facts),
         "kernel": ("quant_kernels", "{}"),
         "started beside": ("started_beside", "{} others"),
     }
@@ -119,3 +119,11 @@ def _facts_line(record: ArmRecord) -> str:
         if key in facts and facts[key].value is not None
     ]
     return ", ".join(known)
+
+
+def _computes_in(facts: Mapping[str, Fact]) -> dict[str, tuple[str, str]]:
+    """Name the type of the computation; of what is quantised at run time it is the type of the rest only."""
+    effective = facts.get("activation_quantization_effective")
+    if effective is None or effective.value is not True:
+        return {"computes in": ("dtype", "{}")}
+    return {"int8 activations (verified by a probe), all else in": ("dtype", "{}")}

@@ -1,12 +1,12 @@
 """What to measure next where several things are open: crossings of every pair and metric, and each arm's SLO load.
 
 Pure functions of what has been met. Of all steps that can be afforded, the one is taken that closes the largest share
-of its question for its time; questions that the rest of the budget is not expected to settle come last.
+of its question for its time.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -63,8 +63,6 @@ class Situation:
     unit: AxisUnit = "concurrency"
     chosen: frozenset[int] = frozenset()
     """Loads that are to be met already before anything is known of them; others must keep away from these."""
-    in_vain_s: Mapping[str, float] = field(default_factory=dict)
-    """Seconds of steps for a purpose that bought nothing, since one for it last bought something."""
 
     def met(self, arm: str) -> set[int]:
         """Return the loads that the arm met in a cell that may decide, or in as many others as are tried."""
@@ -114,8 +112,6 @@ class Choice:
     load: int | None
     purpose: str
     closes: float = 0.0
-    hopeless: bool = False
-    """Whether the rest of the budget is not expected to settle its question: such steps come after all others."""
 
 
 def choose(situation: Situation) -> Choice:
@@ -146,7 +142,7 @@ def refine(situation: Situation) -> Choice:
     asked = list(_open_questions(situation))
     affordable = [each for each in asked if each.load is not None and situation.may(each.arms)(each.load)]
     if affordable:
-        return max(affordable, key=lambda each: (not each.hopeless, each.closes))
+        return max(affordable, key=lambda each: each.closes)
     if not asked:
         return Choice((), None, NOTHING_TO_COMPARE)
     if any(each.load is not None for each in asked):
@@ -178,17 +174,11 @@ def _open_questions(situation: Situation) -> Iterator[Choice]:
             known = situation.compared(pair, metric)
             if known is not None:
                 step = after_sweep(known, _economy(situation, pair), situation.may(pair))
-                yield _choice(situation, pair, step, _purpose(step.reason, question(pair, metric)))
+                yield Choice(pair, step.load, _purpose(step.reason, question(pair, metric)), step.closes)
     if situation.wanted.slo:
         for arm in situation.arms:
             step = slo_step(slo_bracket(situation.cells, arm, "concurrency"), _economy(situation, (arm,)))
-            yield _choice(situation, (arm,), step, f"narrows the highest load of {arm} that holds the SLO")
-
-
-def _choice(situation: Situation, arms: tuple[str, ...], step: Step, purpose: str) -> Choice:
-    """Return a step as one of several; what its question took in vain makes it expected to take as much longer."""
-    in_vain_s = situation.in_vain_s.get(purpose, 0.0)
-    return Choice(arms, step.load, purpose, step.closes / (1 + step.closes * in_vain_s), step.hopeless)
+            yield Choice((arm,), step.load, f"narrows the highest load of {arm} that holds the SLO", step.closes)
 
 
 def _purpose(reason: Reason, asked: str) -> str:
@@ -210,9 +200,7 @@ def slo_step(bracket: tuple[float | None, float | None], economy: Economy) -> St
 
 
 def _economy(situation: Situation, arms: Sequence[str]) -> Economy:
-    return Economy(
-        lambda load: situation.takes(arms, load), situation.wanted.precision, seconds_left=situation.seconds_left
-    )
+    return Economy(lambda load: situation.takes(arms, load), situation.wanted.precision)
 
 
 def question(pair: tuple[str, str], metric: Metric) -> str:

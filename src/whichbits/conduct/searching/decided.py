@@ -1,9 +1,8 @@
 """The cells that a search has decided, as the run's record holds them; the next ones are numbered after them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from whichbits.conduct.searching.standing import NOTHING_NEW
 from whichbits.record.schema import Cell, SearchRecord, SearchStep
 from whichbits.record.writer import RunWriter
 
@@ -56,14 +55,6 @@ class Decided:
     def spend(self, spent_s: float) -> None:
         """Keep how much time is spent."""
         self.writer.search(replace(self.record, spent_s=spent_s))
-
-    def in_vain(self, seconds: Mapping[int, float]) -> dict[str, float]:
-        """Return the seconds that steps took, by purpose, that bought nothing since one for it bought something."""
-        found: dict[str, float] = {}
-        for step in self.record.steps:
-            spent = sum(seconds.get(cell, 0.0) for cell in step.cells)
-            found[step.purpose] = found.get(step.purpose, 0.0) + spent if step.bought == NOTHING_NEW else 0.0
-        return found
 
     def cells(self, step: SearchStep) -> tuple[Cell, ...]:
         """Return a step's cells as they are now."""

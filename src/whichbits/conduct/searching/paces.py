@@ -43,7 +43,7 @@ class Paces:
 
     def measured_seconds(self) -> float:
         """Return the time that finished cells took together."""
-        return sum(self.durations().values())
+        return sum(self._durations().values())
 
     def _ready_seconds(self, arm: str) -> float:
         """Return what the arm's last start took in an earlier sitting, warm-up not counted."""
@@ -52,13 +52,12 @@ class Paces:
         return max(seconds, default=0.0)
 
     def _measured(self, arm: str) -> dict[int, float]:
-        durations = self.durations()
+        durations = self._durations()
         mine = [cell for cell in self.writer.manifest.cells if cell.arm == arm and durations.get(cell.cell)]
         loads = {cell.concurrency for cell in mine if cell.concurrency is not None}
         return {load: median(durations[c.cell] for c in mine if c.concurrency == load) for load in loads}
 
-    def durations(self) -> dict[int, float]:
-        """Return the seconds of every finished cell, by its number."""
+    def _durations(self) -> dict[int, float]:
         return {
             cell.cell: (cell.finished_ns - cell.started_ns) / 1e9
             for cell in self.writer.manifest.cells

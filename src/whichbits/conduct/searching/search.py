@@ -9,12 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from whichbits.analyze.crossings.bands import Bands, LogRatios, bands
 from whichbits.analyze.crossings.decision import ALPHA, Zero, decide, zero
 from whichbits.analyze.curves.load_curves import MARGIN
-from whichbits.conduct.searching.settling import Settling
 
 COARSE_STEP = 6.0
 """Loads of the first sweep lie at most this factor apart: few enough to be cheap, close enough to see one turn."""
@@ -22,14 +20,10 @@ COARSE_STEP = 6.0
 LEAST = 0.02
 """Where only some loads may be met, and even ten meetings would narrow the interval by less than this share: stop."""
 
-HOPE = 2.0
-"""Who leads is taken to be out of reach if settling it asks for so many times what is left: estimates do not stay."""
-
 LOOKAHEAD = (1, 3, 10)
 """Meetings with a load that are weighed as one choice: a new load pays only once it is as well known as its sides."""
 
 May = Callable[[int], bool]
-Bools = npt.NDArray[np.bool_]
 
 Reason = Literal[
     "coarse sweep",
@@ -74,7 +68,6 @@ class Economy:
     seconds: Callable[[int], float]
     precision: float = 0.1
     margin: float = MARGIN
-    seconds_left: float = float("inf")
 
     @property
     def wanted(self) -> float:
@@ -91,8 +84,6 @@ class Step:
     width: float | None = None
     closes: float = 0.0
     """Share of what is still open that a second of this step is expected to close."""
-    hopeless: bool = False
-    """Whether the question is not expected to be settled by all that is left of the budget."""
 
 
 def next_step(search: Search) -> Step:
@@ -100,7 +91,7 @@ def next_step(search: Search) -> Step:
     missing = [load for load in coarse_loads(search.lowest, search.highest) if load not in _loads(search.met)]
     if missing:
         return _affordable(search, Step(missing[0], "coarse sweep"))
-    economy = Economy(search.seconds, search.precision, search.margin, search.seconds_left)
+    economy = Economy(search.seconds, search.precision, search.margin)
     return _affordable(search, after_sweep(bands(log_ratios(search.met)), economy))
 
 
@@ -193,30 +184,21 @@ def _with(known: Bands, choice: tuple[int, int], left: int, right: int) -> tuple
 def _settling(economy: Economy, known: Bands, may: May | None) -> Step:
     """Return the cheapest load at which neither arm is shown to lead, nor both to be level; of these the least met.
 
-    Another meeting after n shrinks a standard error by 1 - sqrt(n / (n + 1)). Not the load whose estimate promises a
-    verdict soonest: one that is met for what it showed shows too much.
+    Another meeting after n shrinks a standard error by 1 - sqrt(n / (n + 1)).
     """
-    loads = np.exp(known.log_load).round().astype(int)
-    allowed = np.array([may is None or may(int(load)) for load in loads])
-    open_ = _open_loads(known, economy.margin)
-    asked = np.flatnonzero(open_ & allowed if open_.any() else allowed).tolist()
-    if not asked:
-        return Step(None, "open as loads allow")
-    seconds = np.where(allowed, [economy.seconds(int(load)) for load in loads], np.inf)
-    at = min(asked, key=lambda at: (known.repeats[at], seconds[at]))
-    shrinks = 1 - float(np.sqrt(known.repeats[at] / (known.repeats[at] + 1)))
-    wanting_s = Settling(known, economy.margin, seconds).seconds_to_verdict()
-    hopeless = wanting_s is None or wanting_s > HOPE * economy.seconds_left
-    return Step(int(loads[at]), "settles who leads", closes=shrinks / seconds[at], hopeless=hopeless)
-
-
-def _open_loads(known: Bands, margin: float) -> Bools:
-    """Return at which loads neither arm is shown to lead, nor both to be level."""
     reach = known.critical(ALPHA) * known.standard_error
-    level = np.abs(known.mean) + reach < np.log1p(margin)
+    level = np.abs(known.mean) + reach < np.log1p(economy.margin)
     leads = np.abs(known.mean) > known.critical(ALPHA / known.mean.size) * known.standard_error
-    open_: Bools = ~(level | leads)
-    return open_
+    open_ = np.flatnonzero(~(level | leads))
+    loads = np.exp(known.log_load).round().astype(int)
+    met = {int(load): int(times) for load, times in zip(loads, known.repeats, strict=True)}
+    chosen = [int(loads[at]) for at in open_] or list(met)
+    chosen = [load for load in chosen if may is None or may(load)]
+    if not chosen:
+        return Step(None, "open as loads allow")
+    load = min(chosen, key=lambda load: (met[load], economy.seconds(load)))
+    shrinks = 1 - float(np.sqrt(met[load] / (met[load] + 1)))
+    return Step(load, "settles who leads", closes=shrinks / economy.seconds(load))
 
 
 def _loads(met: Sequence[Met]) -> list[int]:

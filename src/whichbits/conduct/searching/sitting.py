@@ -117,7 +117,6 @@ class Sitting:
             start_seconds=(lambda _: 0.0) if study.arms_together else self.paces.start,
             seconds_left=self.left_s,
             unit=load_unit(cells),
-            in_vain_s=self.decided.in_vain(self.paces.durations()),
         )
 
     def alone(

@@ -16,7 +16,6 @@ Known = str | tuple[Range, ...]
 """What is known of a question: ranges of load in which the answer lies, or a word."""
 
 NOTHING = "not known"
-NOTHING_NEW = "nothing new"
 
 
 def standing(situation: Situation) -> dict[str, Known]:
@@ -41,7 +40,7 @@ def bought(before: Mapping[str, Known], after: Mapping[str, Known]) -> str:
         for name, now in after.items()
         if _words(before.get(name, NOTHING)) != _words(now)
     ]
-    return "; ".join(changes) or NOTHING_NEW
+    return "; ".join(changes) or "nothing new"
 
 
 def _change(name: str, before: Known, now: Known) -> str:

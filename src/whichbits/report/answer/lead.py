@@ -12,6 +12,7 @@ from whichbits.analyze.summary.verdicts import Answer, Regime
 from whichbits.language.language import Say
 from whichbits.language.phrase import joined, listed, phrase
 from whichbits.report.answer.important import DOUBTS, in_short
+from whichbits.report.answer.predicted import cautions, is_predicted
 from whichbits.report.answer.validity import loads_text
 from whichbits.report.cells.pooled import pooled
 from whichbits.report.wording import LOAD_NAMES, failures, short_load
@@ -64,7 +65,7 @@ def lead(summary: Summary) -> Lead | None:
 
 def checks(summary: Summary, say: Say = str) -> tuple[Check, ...]:
     """Return the state of requests, client and repeats, then what else makes numbers doubtful, in short."""
-    told = (*_requests(summary), *_client(summary), *_repeats(summary))
+    told = _predicted(summary) if is_predicted(summary) else _measured(summary)
     codes = (DOUBTS | _SHADOWS) - _TOLD_BY_CHECKS
     doubtful = {finding.code: finding for finding in reversed(summary.findings) if finding.code in codes}
     return (*told, *(Check(good=False, text=_short(found.text, say)) for found in reversed(doubtful.values())))
@@ -141,12 +142,25 @@ def _open(entry: Recommendation) -> str:
     return phrase("somewhere in {low} to {high}", low=short_load(low), high=short_load(high))
 
 
+def _measured(summary: Summary) -> tuple[Check, ...]:
+    return (*_requests(summary), *_client(summary), *_repeats(summary))
+
+
+def _predicted(summary: Summary) -> tuple[Check, ...]:
+    """Failures, the client and repeats are no matter of a model: what is, is where its numbers are from."""
+    return (*(Check(good=False, text=text) for text in cautions(summary)), *_unfinished(summary))
+
+
 def _requests(summary: Summary) -> Iterable[Check]:
     sent, failed = sum(cell.requests for cell in summary.cells), sum(map(failures, summary.cells))
     if failed:
         yield Check(good=False, text=phrase("{failed:,} of {sent:,} requests failed", failed=failed, sent=sent))
     else:
         yield Check(good=True, text=phrase("none of {sent:,} requests failed", sent=sent))
+    yield from _unfinished(summary)
+
+
+def _unfinished(summary: Summary) -> Iterable[Check]:
     done = sum(cell.state == "done" for cell in summary.cells)
     if done < len(summary.cells):
         yield Check(good=False, text=phrase("ran to the end: {cells}", cells=cells_of(done, len(summary.cells))))

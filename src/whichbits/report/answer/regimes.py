@@ -11,7 +11,7 @@ from whichbits.analyze.summary.verdicts import Answer, Regime
 from whichbits.language.language import Say
 from whichbits.language.phrase import Phrase, joined, listed, phrase
 from whichbits.language.recognition import recognise
-from whichbits.report.answer.lead import Unknown, checks, unknowns
+from whichbits.report.answer.lead import Check, Unknown, checks, unknowns
 from whichbits.report.cells.measures import DRAWN, MEASURES
 from whichbits.report.grid import grid
 from whichbits.report.wording import MISSING, plain
@@ -21,6 +21,8 @@ NAMES = {
     "high_load_latency": phrase("High load, latency"),
     "high_load_throughput": phrase("High load, throughput"),
 }
+
+_MOST_DOUBTS = 5
 
 _HELD = {
     "hardware": phrase("hardware"),
@@ -63,8 +65,18 @@ def terminal(summary: Summary, say: Say) -> Iterable[RenderableType]:
     for row in rows(summary):
         table.add_row(say(row.name), Text(plain(row.arm), style="bold"), Text(plain(say(row.why))))
     yield table
+    if doubted := [check for check in checks(summary, say) if not check.good][:_MOST_DOUBTS]:
+        yield _doubts(doubted, say)
     if told := [question for _, question, lines in _parts(summary.answer) if lines]:
         yield Text(say(phrase("{told}: see report.html.", told=joined(", ", told).titled())), style="dim")
+
+
+def _doubts(doubted: Iterable[Check], say: Say) -> RenderableType:
+    """Return why the answer may be wrong: who reads a terminal's last lines only must not miss it."""
+    table = grid(2, gap=1)
+    for check in doubted:
+        table.add_row("!", Text(plain(say(check.text)), style="yellow"))
+    return table
 
 
 def markdown(summary: Summary, say: Say, escaped: Callable[[str], str]) -> Iterable[str]:

@@ -8,7 +8,7 @@ from whichbits.analyze.curves.drain import OF_WHOLE_CELL, is_drained
 from whichbits.analyze.summary import LeftOut, Recommendation, Summary
 from whichbits.language.phrase import Phrase, listed, phrase
 from whichbits.report.cells.measures import DRAWN, MEASURES
-from whichbits.report.wording import load_of, load_text, short_load
+from whichbits.report.wording import LOAD_NAMES, load_of, load_text, short_load
 
 
 def answer_text(entry: Recommendation) -> str:
@@ -80,6 +80,14 @@ def loads_text(summary: Summary) -> str:
         if len(loads) == 1
         else phrase("{loads} to {loads_2}", loads=short_load(loads[0]), loads_2=short_load(loads[-1]))
     )
+
+
+def scope_text(summary: Summary) -> str:
+    """Return the unit of load and the range that was met: ``concurrent requests, measured at 1 to 256``."""
+    unit, loads = LOAD_NAMES[summary.load_unit], loads_text(summary)
+    if summary.source == "predicted":
+        return phrase("{unit}, predicted at {loads}", unit=unit, loads=loads)
+    return phrase("{unit}, measured at {loads}", unit=unit, loads=loads)
 
 
 def _is_thin(entry: Recommendation, summary: Summary) -> bool:

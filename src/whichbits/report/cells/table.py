@@ -1,5 +1,6 @@
 """The table of cells that the terminal, HTML and Markdown share: grouped by load, repeats pooled, the best marked."""
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -75,20 +76,21 @@ class Row:
     @property
     def verdict(self) -> str:
         """Whether the cell ran to its end, and the client's gravest verdict, in a word."""
-        unfinished = [cell.state for cell in self.pooled.cells if cell.state != "done"]
+        unfinished = Counter(cell.state for cell in self.pooled.cells if cell.state != "done")
         if unfinished:
-            some = (
-                phrase("{count} of {count_2} ", count=len(unfinished), count_2=len(self.pooled.cells))
-                if len(self.pooled.cells) > 1
-                else ""
-            )
-            return joined("", (some, STATES.get(unfinished[0], unfinished[0])))
+            total = len(self.pooled.cells)
+            return joined(", ", (_ended(state, count, total) for state, count in unfinished.items()))
         verdicts = [cell.client_verdict for cell in self.pooled.cells]
         gravest = max(verdicts, key=lambda verdict: _GRAVITY.get(verdict or "", -1))
         word, alike = VERDICTS.get(gravest, gravest or MISSING), verdicts.count(gravest)
         if alike == len(verdicts) or gravest in ("client_ok", None):
             return word
         return phrase("{count} of {of} {verdict}", count=alike, of=len(verdicts), verdict=word)
+
+
+def _ended(state: str, count: int, total: int) -> str:
+    words = STATES.get(state, state)
+    return words if total == 1 else phrase("{count} of {count_2} {words}", count=count, count_2=total, words=words)
 
 
 def groups(summary: Summary) -> tuple[tuple[Row, ...], ...]:
@@ -100,6 +102,11 @@ def groups(summary: Summary) -> tuple[tuple[Row, ...], ...]:
 def has_thin(summary: Summary) -> bool:
     """Say whether any shown percentile is thin, so that a legend is needed."""
     return any(value.thin for group in groups(summary) for row in group for value in row.values.values())
+
+
+def has_spread(summary: Summary) -> bool:
+    """Say whether any arm has met a load more than once: planned repeats that never ran have no spread."""
+    return any(value.spread is not None for group in groups(summary) for row in group for value in row.values.values())
 
 
 def _group(alike: tuple[Pooled, ...]) -> tuple[Row, ...]:

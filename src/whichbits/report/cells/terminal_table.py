@@ -12,7 +12,7 @@ from whichbits.language.language import Say
 from whichbits.language.phrase import phrase
 from whichbits.report.cells.measures import MEASURES, Measure
 from whichbits.report.cells.pooled import repeats
-from whichbits.report.cells.table import Row, Value, groups, has_thin
+from whichbits.report.cells.table import Row, Value, groups, has_spread, has_thin
 from whichbits.report.fitted import Fitted
 from whichbits.report.wording import BEST_LEGEND, MISSING, THIN_LEGEND, plain
 
@@ -67,7 +67,7 @@ def legend(summary: Summary, say: Say) -> Text:
     parts = [
         BEST_LEGEND,
         *([THIN_LEGEND] if has_thin(summary) else []),
-        *([apart] if repeats(summary) > 1 else []),
+        *([apart] if has_spread(summary) else []),
         phrase("{missing} not known; TTFT, TPOT and ITL in ms", missing=MISSING),
     ]
     return Text("\n" + "\n".join(map(say, parts)), style="dim")

@@ -49,7 +49,7 @@ def send_run(run: Run, name: str, endpoint: str | None = None, project: str | No
             "nothing_to_export",
             f"{run.folder} has no finished cell",
             why="the run was stopped early",
-            fix="go on with it by `whichbits run FOLDER`, then send it",
+            fix="go on with it by `whichbits run --resume FOLDER`, then send it",
         )
     yield from send(Outgoing(run, summarize(run), endpoint, project))
 

@@ -189,8 +189,9 @@ def _phases(run: WatchedRun) -> Iterator[Sample]:
 
 
 def _cell_info(run: WatchedRun) -> Iterator[Sample]:
+    """Count repeats from 1, as people and reports do; the tables of data count from 0."""
     if run.now is not None and (cell := run.now.cell) is not None:
-        yield Sample({"arm": cell.arm, "load": load_text(cell), "repeat": str(cell.repeat)}, 1)
+        yield Sample({"arm": cell.arm, "load": load_text(cell), "repeat": str(cell.repeat + 1)}, 1)
 
 
 def _number(run: WatchedRun, read: Callable[[Now], float | None]) -> Iterator[Sample]:

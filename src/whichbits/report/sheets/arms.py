@@ -1,5 +1,6 @@
 """The arms side by side: what each is, in a row."""
 
+from whichbits.analyze.activations import activation_words
 from whichbits.analyze.summary import ArmSummary, Summary
 from whichbits.language.phrase import joined, phrase
 from whichbits.record.schema import Manifest
@@ -22,13 +23,14 @@ def at_a_glance(summary: Summary, manifest: Manifest) -> Sheet:
             phrase("model"),
             phrase("engine"),
             phrase("kernel"),
+            phrase("activations"),
             phrase("replicas"),
             phrase("weights GiB"),
             phrase("KV tokens"),
             phrase("load s"),
         ),
         rows=tuple(_row(arm, replicas.get(name)) for name, arm in summary.arms.items()),
-        words=5,
+        words=6,
     )
 
 
@@ -39,6 +41,7 @@ def _row(arm: ArmSummary, replicas: int | None) -> tuple[str, ...]:
         arm.model or _UNKNOWN,
         joined(" ", filter(None, (arm.engine, arm.engine_version))),
         arm.kernel or _UNKNOWN,
+        activation_words(arm) or _UNKNOWN,
         str(replicas) if replicas else _UNKNOWN,
         *(number(value) if value is not None else _UNKNOWN for value in (arm.weights_gib, arm.kv_cache_tokens)),
         number(arm.load_seconds) if arm.load_seconds is not None else _UNKNOWN,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from whichbits.analyze.curves.slo import below_use
+from whichbits.analyze.curves.slo import held_words
 from whichbits.analyze.summary import CellSummary, SloCapacity, Summary
 from whichbits.language.phrase import joined, phrase
 from whichbits.record.schema import Manifest
@@ -59,20 +59,8 @@ def slo_words(manifest: Manifest) -> str:
 
 
 def capacity_text(capacity: SloCapacity | None) -> str:
-    """Return the highest load that holds, with its interval: ``129 (117 to 129)``."""
-    if capacity is None:
-        return MISSING
-    if capacity.load is None:
-        return below_use(capacity) or phrase("no load measured")
-    low = phrase("below the range") if capacity.low is None else short_load(capacity.low)
-    high = phrase("beyond it") if capacity.high is None else short_load(capacity.high)
-    return phrase(
-        "{bound}{load} ({low} to {high})",
-        bound=phrase("at least ") if capacity.beyond else "",
-        load=short_load(capacity.load),
-        low=low,
-        high=high,
-    )
+    """Return the highest load that holds, with how sure it is: ``129 (117 to 131)``."""
+    return MISSING if capacity is None else held_words(capacity)
 
 
 def _share_words(share: float, each: Pooled) -> str:

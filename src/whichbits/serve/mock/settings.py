@@ -1,9 +1,9 @@
 """What a mock can be told: its pace, its shape of stream, its slots, and its faults."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -98,31 +98,34 @@ class MockSettings:
         """Return the settings that a study's options name.
 
         Raises:
-            BadInput: an option is unknown, or of another type or range.
+            BadInput: options are unknown, or of another type or range; all of them are named.
         """
-        known = [field.name for field in fields(cls)]
-        for name in options:
-            if name not in known:
-                raise _unknown(name, known)
-        try:
-            return msgspec.convert(dict(options), cls)
-        except msgspec.ValidationError as error:
+        wrong = [said for name, value in options.items() if (said := _complaint(name, value)) is not None]
+        if wrong:
             raise BadInput(
                 "mock_option",
-                f"the mock cannot use its options: {error}",
-                why="a value is of another kind than the option",
-                fix="docs/mock.md lists every option with its default",
-            ) from error
+                f"the mock cannot use its options: {'; '.join(wrong)}",
+                why="an option that is not understood would silently not be applied",
+                fix="docs/mock.md lists every option with its default and range",
+            )
+        return msgspec.convert(dict(options), cls)
 
 
-def _unknown(name: str, known: list[str]) -> BadInput:
-    near = get_close_matches(name, known, n=1)
-    return BadInput(
-        "mock_option",
-        f"the mock has no option {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""),
-        why="an option that is not understood would silently not be applied",
-        fix=f"its options are {', '.join(known)}",
-    )
+def _complaint(name: str, value: object) -> str | None:
+    """Return what is wrong with one option, None if nothing is."""
+    kinds = get_type_hints(MockSettings)
+    if name not in kinds:
+        near = get_close_matches(name, kinds, n=1)
+        return f"no option {name!r} " + (f"(did you mean {near[0]!r}?)" if near else f"(they are {', '.join(kinds)})")
+    if get_origin(kinds[name]) is Literal and value not in get_args(kinds[name]):
+        return f"{name}: cannot be {value!r}: one of {', '.join(get_args(kinds[name]))}"
+    try:
+        msgspec.convert({name: value}, MockSettings)
+    except msgspec.ValidationError as error:
+        return f"{name}: {str(error).partition(' - at')[0].lower()}"
+    except BadInput as error:
+        return error.what
+    return None
 
 
 def _unusable(name: str, reason: str) -> BadInput:
