@@ -10,8 +10,9 @@ from rich.cells import cell_len
 
 from tests.report.make_summary import explained, make_manifest, make_summary, renamed, repeated
 from tests.report.test_html import HOSTILE, Page
+from whichbits.analyze.answer.ranking import Compared
 from whichbits.analyze.answer.recommend import recommendations
-from whichbits.analyze.answer.regimes import Compared, answer
+from whichbits.analyze.answer.regimes import answer
 from whichbits.analyze.crossings.crossover import crossovers
 from whichbits.analyze.findings import Observed, findings
 from whichbits.analyze.summary import Summary

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from whichbits.analyze.answer.predictions import Measured, scored_predictions
+from whichbits.analyze.answer.ranking import Compared
 from whichbits.analyze.answer.recommend import recommendations
-from whichbits.analyze.answer.regimes import Compared, answer
+from whichbits.analyze.answer.regimes import answer
 from whichbits.analyze.answer.tradeoff import Candidates, with_trade_offs
 from whichbits.analyze.cells.limits import arm_capacity, cell_roofline
 from whichbits.analyze.crossings.crossover import crossovers, crossovers_by_capacity

@@ -161,8 +161,13 @@ def _sayable(answer: Recommendation) -> str:
         return answer.text
     made = Phrase(answer.text)
     made.template = "{metric}: {claim}"
-    made.fields = {"metric": METRICS[answer.metric].name, "claim": _claim(answer.ranges)}
+    made.fields = {"metric": METRICS[answer.metric].name, "claim": _claim(_parts(answer))}
     return made
+
+
+def _parts(answer: Recommendation) -> Sequence[tuple[str, float | None, float | None]]:
+    """Return the ranges, and stretches of two arms of which nothing tells which leads."""
+    return [(" / ".join(arms), low, high) for arms, low, high in answer.stretches] or answer.ranges
 
 
 def _claim(ranges: Sequence[tuple[str, float | None, float | None]]) -> Phrase:

@@ -9,7 +9,8 @@ import pytest
 from tests.analyze.make_cell import summaries
 from tests.analyze.make_observed import arm, room
 from tests.record.make_run import manifest
-from whichbits.analyze.answer.regimes import Compared, answer
+from whichbits.analyze.answer.ranking import Compared
+from whichbits.analyze.answer.regimes import answer
 from whichbits.analyze.answer.scope import holds_for
 from whichbits.analyze.crossings.crossover import crossovers
 from whichbits.analyze.summary import ArmSummary, CellSummary, Finding, SloCapacity
@@ -59,7 +60,9 @@ def test_the_studys_slo_decides_where_there_is_one() -> None:
     found = regimes(compared(summaries(TPOT), slo_capacities=held))["high_load_latency"]
 
     assert (found.arm, found.load, found.lead) == ("w8a8", 80, 1.0)
-    assert found.text == "w8a8 holds the SLO for 99% of its requests up to 80 concurrent requests, w4a16 up to 40"
+    assert found.text == (
+        "w8a8 holds the SLO for 99% of its requests up to 80 (70 to 90) concurrent requests, w4a16 up to 40 (35 to 45)"
+    )
 
 
 def test_an_slo_that_nobody_holds_is_said_so() -> None:

@@ -137,7 +137,7 @@ def test_few_requests_cannot_prove_that_nearly_all_hold() -> None:
 def test_an_arm_that_holds_nowhere_has_no_such_load() -> None:
     (found,) = slo_capacities(with_slo("a", {1: 0.5, 4: 0.1}), ("a",))
 
-    assert (found.load, found.low, found.high) == (None, None, None)
+    assert (found.load, found.low, found.high) == (None, None, 1)
 
 
 def test_without_an_slo_there_is_no_capacity_under_it() -> None:

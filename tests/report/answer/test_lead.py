@@ -110,6 +110,19 @@ def test_open_questions_begin_with_answers_and_name_what_would_settle_them() -> 
     assert concluded(make_summary()).answer is not None
 
 
+def test_an_arm_at_high_load_that_may_be_as_good_at_low_load_needs_no_handover() -> None:
+    summary = answered("w4a8", None, "fp16", "fp16")
+    assert summary.answer is not None
+    low, latency, throughput = summary.answer.regimes
+    regimes = (low, latency, replace(throughput, level_with=()))
+
+    found = lead(replace(summary, answer=replace(summary.answer, regimes=regimes)))
+
+    assert found is not None
+    assert found.serve == "Serve fp16 at low load as at high load (1 to 32 concurrent requests)."
+    assert found.more.endswith("w4a8 may be as good: the numbers do not tell them apart.")
+
+
 def test_a_search_that_met_some_loads_once_does_not_pass_for_a_run_without_repeats() -> None:
     summary = make_summary()
     more = replace(summary, cells=(*summary.cells, replace(summary.cells[0], cell=99, repeat=1)))

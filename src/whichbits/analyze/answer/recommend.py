@@ -1,18 +1,16 @@
 """Which arm to serve in which range of load: the best arm of all, for one metric at a time.
 
-The answer names the fewest ranges in which the arm of the range is nowhere worse than the best by more than
-``MARGIN``: whoever is level with the best stays, so noise does not make arms take turns. How well a handover is placed
-is read from the crossing of the two arms.
+The answer names the fewest ranges in which the arm of the range is nowhere shown to be worse than the best by more
+than ``MARGIN``. How well a handover is placed is read from the crossing of the two arms.
 """
 
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from whichbits.analyze.crossings.decision import zero_between
+from whichbits.analyze.answer.handovers import Field, Interval, Range, Stretch, stretches
+from whichbits.analyze.curves.left_out import left_out
 from whichbits.analyze.curves.load_curves import (
     HEADLINES,
     MARGIN,
@@ -25,11 +23,8 @@ from whichbits.analyze.curves.load_curves import (
     range_words,
 )
 from whichbits.analyze.summary import CellSummary, Crossover, Metric, Recommendation
-from whichbits.language.phrase import Phrase, joined, phrase
+from whichbits.language.phrase import Phrase, joined, listed, phrase
 from whichbits.record.timelines import Floats
-
-Range = tuple[str, float | None, float | None]
-Interval = tuple[float, float]
 
 _UNITS: dict[AxisUnit, str] = {"concurrency": phrase(" concurrent requests"), "request_rate": phrase(" requests/s")}
 
@@ -55,96 +50,64 @@ def recommend(
     if loads.size == 0:
         return None
     cost = logs if METRICS[metric].lower_is_better else -logs
-    ranges = () if _all_level(cost) else _ranges(compared, loads, cost)
-    without = [arm for arm in arms if arm not in found]
-    mine = [crossover for crossover in crossovers if crossover.metric == metric]
-    uncertain = tuple(_uncertain(before, after, mine) for before, after in pairwise(ranges))
-    measured = (
-        f"{loads[0]:g}" if loads.size == 1 else phrase("{loads:g} to {loads_2:g}", loads=loads[0], loads_2=loads[-1])
-    )
-    missing = phrase("; no usable cells of {list}", list=joined(", ", without)) if without else ""
-    named = [phrase("{arm}{doubt}", arm=each[0], doubt=_doubt(each, compared, mine)) for each in ranges]
-    text = _text(METRICS[metric].name, ranges, named, uncertain, _Scope(_UNITS[unit], measured, missing))
-    return Recommendation(metric, ranges, text, uncertain)
-
-
-def _uncertain(before: Range, after: Range, crossovers: Sequence[Crossover]) -> Interval | None:
-    """Return within which loads the two arms of a handover may trade places, None if they are not known to."""
-    pair = {before[0], after[0]}
-    crossings = [crossing for each in crossovers if set(each.arms) == pair for crossing in each.crossings]
-    around = [
-        (crossing.low, crossing.high)
-        for crossing in crossings
-        if crossing.low is not None and crossing.high is not None and crossing.low <= (after[1] or 0) <= crossing.high
-    ]
-    return around[0] if around else None
+    field = Field(tuple(compared), loads, cost, [each for each in crossovers if each.metric == metric])
+    ranges, turns = ((), ()) if _all_level(cost) else field.ranges()
+    undecided = tuple(turn.undecided for turn in turns)
+    uncertain = tuple(turn.uncertain for turn in turns)
+    ends = (float(loads[0]), float(loads[-1]))
+    scope = _Scope(_UNITS[unit], _measured(loads), _missing([arm for arm in arms if arm not in found]))
+    parts = tuple(stretches(ranges, turns, ends))
+    claim = _claim(parts, field, dict(_placed(ranges, uncertain)), scope)
+    text = _text(METRICS[metric].name, claim, scope, several=len(ranges) > 1)
+    gone = left_out(cells, compared, metric, unit, loads.tolist())
+    return Recommendation(metric, ranges, text, uncertain, undecided, parts, tuple(loads.tolist()), gone)
 
 
 def _all_level(cost: Floats) -> bool:
     return bool((np.ptp(cost, axis=0) <= np.log1p(MARGIN)).all())
 
 
-def _ranges(arms: Sequence[str], loads: Floats, cost: Floats) -> tuple[Range, ...]:
-    """Cover the loads greedily, each time with the arm that stays level with the best for longest."""
-    level = cost <= cost.min(axis=0) + np.log1p(MARGIN)
-    chosen: list[int] = []
-    bounds: list[float | None] = [None]
-    at = 0
-    while at < loads.size:
-        arm, end = _longest(level, cost, at)
-        if chosen:
-            bounds.append(_handover(loads, cost[chosen[-1]] - cost[arm], at))
-        chosen.append(arm)
-        at = end
-    bounds.append(None)
-    return tuple((arms[arm], bounds[i], bounds[i + 1]) for i, arm in enumerate(chosen))
+def _placed(ranges: Sequence[Range], uncertain: Sequence[Interval | None]) -> Iterator[tuple[float, Interval]]:
+    for (_, _, end), interval in zip(ranges, uncertain, strict=False):
+        if end is not None and interval is not None:
+            yield end, interval
 
 
-def _longest(level: npt.NDArray[np.bool_], cost: Floats, at: int) -> tuple[int, int]:
-    """Return the arm that is level from ``at`` on for most loads, and the first load at which it is not.
-
-    Of several, the one with the lowest mean cost there.
-    """
-    ends = [at + int(np.argmin([*row[at:], False])) for row in level]
-    arm = min(range(len(ends)), key=lambda arm: (-ends[arm], cost[arm, at : max(ends)].mean()))
-    return arm, ends[arm]
+def _measured(loads: Floats) -> str:
+    if loads.size == 1:
+        return f"{loads[0]:g}"
+    return phrase("{loads:g} to {loads_2:g}", loads=loads[0], loads_2=loads[-1])
 
 
-def _handover(loads: Floats, lead: Floats, at: int) -> float:
-    """Return the load at which the next arm passes the last; ``lead`` is negative where the last was better.
-
-    There is such a point: had the next arm been level all along, it would have been chosen before.
-    """
-    last_ahead = int(np.flatnonzero(lead[:at] < 0)[-1])
-    return float(np.exp(zero_between(np.log(loads), lead, last_ahead, at)))
+def _missing(arms: Sequence[str]) -> str:
+    return phrase("; no usable cells of {list}", list=joined(", ", arms)) if arms else ""
 
 
-def _doubt(found: Range, arms: Sequence[str], crossovers: Sequence[Crossover]) -> str:
-    """Return, in parentheses, the arms that the range's arm is nowhere in it shown to be better than."""
-    others = [arm for arm in arms if arm != found[0]]
-    level = [arm for arm in others if not _told_apart(found, arm, crossovers)]
-    if not level or not crossovers:
+def _doubt(found: Range, field: Field) -> str:
+    """Return, in parentheses, the arms that the range's arm is not shown to be better than, and at which loads."""
+    others = [arm for arm in field.arms if arm != found[0]]
+    if not field.crossovers:
         return ""
-    return (
-        phrase(" (not told apart from any other)")
-        if level == others
-        else phrase(" (not told apart from {list})", list=joined(", ", level))
-    )
+    level = [arm for arm in others if not _told_apart(found, arm, field)]
+    if level and level == others:
+        return phrase(" (not told apart from any other)")
+    in_part = {arm: field.maybe_ahead(found, arm) for arm in others if arm not in level}
+    told = [
+        *level,
+        *(
+            phrase("{arm} at {loads}", arm=arm, loads=listed([load_words(load) for load in loads]))
+            for arm, loads in in_part.items()
+            if loads
+        ),
+    ]
+    return phrase(" (not told apart from {list})", list=joined(", ", told)) if told else ""
 
 
-def _told_apart(found: Range, other: str, crossovers: Sequence[Crossover]) -> bool:
+def _told_apart(found: Range, other: str, field: Field) -> bool:
     """Whether the interval of the two arms' ratio leaves out 1 at some load of the range, in its arm's favour."""
     arm, low, high = found
-    for each in crossovers:
-        if set(each.arms) != {arm, other}:
-            continue
-        for load, (lowest, highest) in zip(each.loads, each.ratio_intervals, strict=False):
-            within = (low is None or load >= low) and (high is None or load <= high)
-            first_leads = highest < 1 if METRICS[each.metric].lower_is_better else lowest > 1
-            second_leads = lowest > 1 if METRICS[each.metric].lower_is_better else highest < 1
-            if within and (first_leads if each.arms[0] == arm else second_leads):
-                return True
-    return False
+    told = field.told_apart(arm, other)
+    return any(apart for load, apart in told.items() if (low is None or load >= low) and (high is None or load <= high))
 
 
 class _Scope(NamedTuple):
@@ -153,21 +116,15 @@ class _Scope(NamedTuple):
     missing: str
 
 
-def _text(
-    metric: str,
-    ranges: Sequence[Range],
-    named: Sequence[str],
-    uncertain: Sequence[Interval | None],
-    scope: _Scope,
-) -> Phrase:
+def _text(metric: str, claim: str, scope: _Scope, *, several: bool) -> Phrase:
     """Return the sentence; reports leave out its fields ``title``, ``scope`` and ``unit`` where these stand above it.
 
     A scope that names arms without usable cells is said of no other metric, so it has a name of its own.
     """
-    title, claim = phrase("{metric}: ", metric=metric), _claim(ranges, named, uncertain, scope)
+    title = phrase("{metric}: ", metric=metric)
     said = (
         phrase(" (measured {measured}{missing})", measured=scope.measured, missing=scope.missing)
-        if len(ranges) > 1
+        if several
         else phrase(
             " (measured at {measured}{unit}{missing})",
             measured=scope.measured,
@@ -180,22 +137,46 @@ def _text(
     return phrase("{title}{claim}{scope}", title=title, claim=claim, scope=said)
 
 
-def _claim(ranges: Sequence[Range], named: Sequence[str], uncertain: Sequence[Interval | None], scope: _Scope) -> str:
-    if not ranges:
+def _claim(found: Sequence[Stretch], field: Field, placed: dict[float, Interval], scope: _Scope) -> str:
+    if not found:
         return phrase("no arm ahead by more than {margin:.0%}", margin=MARGIN)
-    if len(ranges) == 1:
+    named = [_named(each, field) for each in found]
+    if len(found) == 1:
         return named[0] if " to " not in scope.measured else phrase("{arm} throughout", arm=named[0])
-    first, *between, last = named
-    ends = [_end(arm[2], interval, scope.unit) for arm, interval in zip(ranges, uncertain, strict=False)]
-    parts = [phrase("{arm} up to {end}", arm=first, end=ends[0])]
-    parts += [phrase("{arm} from there to {end}", arm=arm, end=end) for arm, end in zip(between, ends[1:], strict=True)]
-    return joined(", ", [*parts, phrase("{arm} beyond", arm=last)])
+    parts = []
+    for place, (arm, each) in enumerate(zip(named, found, strict=True)):
+        if each.high is None:
+            at_end = each.low is not None and each.low >= field.loads[-1]
+            words = phrase("{arm} at {load}", arm=arm, load=load_words(each.low)) if at_end else None
+            parts.append(words or phrase("{arm} beyond", arm=arm))
+            continue
+        undecided = len(each.arms) > 1 or len(found[place + 1].arms) > 1
+        end = _end(each.high, placed.get(each.high), scope.unit, exact=undecided)
+        parts.append(
+            phrase("{arm} from there to {end}", arm=arm, end=end)
+            if parts
+            else phrase("{arm} up to {end}", arm=arm, end=end)
+        )
+    return joined(", ", parts)
 
 
-def _end(load: float | None, interval: Interval | None, unit: str) -> str:
-    """Return a handover with the loads at which either arm may be the better, or as a mere estimate."""
-    if interval is None:
-        return phrase("about {load}{unit}", load=load_words(load), unit=unit)
-    return phrase(
-        "{load}{unit} (either within {interval})", load=load_words(load), unit=unit, interval=range_words(interval)
-    )
+def _named(stretch: Stretch, field: Field) -> str:
+    if len(stretch.arms) > 1:
+        first, then = stretch.arms
+        return phrase("{first} or {then} (not told apart)", first=first, then=then)
+    (arm,) = stretch.arms
+    return phrase("{arm}{doubt}", arm=arm, doubt=_doubt((arm, stretch.low, stretch.high), field))
+
+
+def _end(load: float, interval: Interval | None, unit: str, *, exact: bool) -> str:
+    """Return a handover with the loads at which either arm may be the better, or as a mere estimate.
+
+    A stretch that nothing decides ends at a load that was measured, which is no estimate.
+    """
+    if interval is not None:
+        return phrase(
+            "{load}{unit} (either within {interval})", load=load_words(load), unit=unit, interval=range_words(interval)
+        )
+    if exact:
+        return phrase("{load}{unit}", load=load_words(load), unit=unit)
+    return phrase("about {load}{unit}", load=load_words(load), unit=unit)

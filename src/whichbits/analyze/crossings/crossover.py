@@ -14,6 +14,7 @@ from whichbits.analyze.amounts import cells_of
 from whichbits.analyze.crossings.bands import SPREAD, Bands, LogRatios, bands
 from whichbits.analyze.crossings.decision import Decision, Zero, decide, ratio_intervals, repeats_needed
 from whichbits.analyze.crossings.pairing import Compared, Resampled, same_load, same_share_of_capacity
+from whichbits.analyze.curves.drain import OF_WHOLE_CELL, is_drained
 from whichbits.analyze.curves.load_curves import MARGIN, METRICS, comparable, is_thin, load_of, load_unit, why_unusable
 from whichbits.analyze.summary import CellSummary, Crossing, Crossover, Lead, LoadUnit, Metric
 from whichbits.language.phrase import joined, phrase
@@ -153,6 +154,9 @@ def _notes(compared: Compared, arms: tuple[str, str], metric: Metric, loads: Flo
     if left_out:
         count = sum(why_unusable(cell) is not None for cell in mine)
         yield phrase("{cells} left out: {list}", cells=cells_of(count, len(mine)), list=joined(", ", left_out))
+    drained = sum(map(is_drained, mine)) if metric in OF_WHOLE_CELL else 0
+    if drained:
+        yield phrase("{cells} hold a drain", cells=cells_of(drained, len(mine)))
     thin = [cell for cell in mine if is_thin(cell, metric) and load_of(cell, compared.unit) is not None]
     dropped = [cell for cell in thin if comparable(cell, metric) is None]
     if dropped:

@@ -3,11 +3,13 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from whichbits.analyze.curves.left_out import why_left_out
 from whichbits.analyze.curves.load_curves import AxisUnit, load_of, load_unit, load_words
-from whichbits.analyze.summary import CellSummary, Finding, SloCapacity
+from whichbits.analyze.summary import CellSummary, Finding, LeftOut, SloCapacity
 from whichbits.language.phrase import joined, phrase
 from whichbits.record.timelines import Floats
 
@@ -30,7 +32,7 @@ def slo_capacity(cells: Sequence[CellSummary], arm: str, unit: AxisUnit, share: 
     Its bounds are where the Wilson bounds of that share do (Wilson 1927; requests of all repeats together). They take
     requests as independent: under a queue that comes and goes they are too narrow.
     """
-    sent, held = _counts(cells, arm, unit)
+    sent, held = slo_counts(cells, arm, unit)
     if not sent:
         return None
     loads = np.array(sorted(sent))
@@ -38,15 +40,23 @@ def slo_capacity(cells: Sequence[CellSummary], arm: str, unit: AxisUnit, share: 
     low, high = wilson(good, n)
     estimate, at_least, at_most = (_last_load(loads, shares, share) for shares in (good / n, low, high))
     beyond = bool((good / n >= share).all())
+    if high[0] < share:
+        at_most = float(loads[0])
     sure_to_break = None if (high >= share).all() else at_most
-    return SloCapacity(arm, share, estimate, at_least, sure_to_break, beyond)
+    found = SloCapacity(arm, share, estimate, at_least, sure_to_break, beyond)
+    return replace(found, left_out=_left_out(cells, arm, unit), lowest=float(loads[0]))
+
+
+def enough(share: float = SHARE) -> int:
+    """Return how many requests it takes at least to say that ``share`` hold, all of which do (by Wilson's bound)."""
+    return math.ceil(round(share / (1 - share) * _Z**2, 6))
 
 
 def slo_bracket(
     cells: Sequence[CellSummary], arm: str, unit: AxisUnit, share: float = SHARE
 ) -> tuple[float | None, float | None]:
     """Return the highest load up to which every measured one holds, and the first that does not, as far as met."""
-    sent, held = _counts(cells, arm, unit)
+    sent, held = slo_counts(cells, arm, unit)
     loads = sorted(sent)
     broken = next((at for at, load in enumerate(loads) if held[load] < share * sent[load]), len(loads))
     return (loads[broken - 1] if broken else None, loads[broken] if broken < len(loads) else None)
@@ -69,7 +79,12 @@ def slo_loads(cells: Sequence[CellSummary]) -> Iterator[Finding]:
 
 def _told(capacity: SloCapacity) -> str:
     if capacity.load is None:
-        return phrase("{arm} at no load", arm=capacity.arm)
+        unknown = below_use(capacity)
+        return (
+            phrase("{arm} at no load", arm=capacity.arm)
+            if unknown is None
+            else phrase("{arm} {unknown}", arm=capacity.arm, unknown=unknown)
+        )
     return phrase("{arm} up to {held}", arm=capacity.arm, held=held_words(capacity))
 
 
@@ -79,7 +94,7 @@ def held_words(capacity: SloCapacity) -> str:
     Where so few requests were sent that one more miss would break the share, even the lowest load is not sure.
     """
     if capacity.load is None:
-        return phrase("not even at the lowest load")
+        return below_use(capacity) or phrase("not even at the lowest load")
     load, low, high = map(load_words, (capacity.load, capacity.low or math.nan, capacity.high or math.nan))
     held = phrase("at least {load}", load=load) if capacity.beyond else load
     if capacity.low is None:
@@ -89,8 +104,16 @@ def held_words(capacity: SloCapacity) -> str:
     return held if low == load == high else phrase("{load} ({low} to {high})", load=held, low=low, high=high)
 
 
+def below_use(capacity: SloCapacity) -> str | None:
+    """Say what is not known of an arm that breaks the SLO at the lowest load that can be used; None if all is."""
+    whole = [each for each in capacity.left_out if each.repeats == each.of]
+    if capacity.load is not None or not whole or whole[0].load >= (capacity.lowest or 0):
+        return None
+    return phrase("not known: {why} at {load}", why=whole[0].why, load=load_words(whole[0].load))
+
+
 def _shares(cells: Sequence[CellSummary], arm: str) -> str:
-    sent, held = _counts(cells, arm, load_unit(cells))
+    sent, held = slo_counts(cells, arm, load_unit(cells))
     return phrase("{arm}: ", arm=arm) + joined(
         ", ",
         (
@@ -107,16 +130,33 @@ def wilson(good: Floats, n: Floats) -> tuple[Floats, Floats]:
     return centre - reach, centre + reach
 
 
-def _counts(cells: Sequence[CellSummary], arm: str, unit: AxisUnit) -> tuple[dict[float, int], dict[float, float]]:
+def slo_counts(cells: Sequence[CellSummary], arm: str, unit: AxisUnit) -> tuple[dict[float, int], dict[float, float]]:
+    """Return by load how many requests were sent and how many of them hold, of the cells that can be used."""
     sent: dict[float, int] = defaultdict(int)
     held: dict[float, float] = defaultdict(float)
     for cell in cells:
         load = load_of(cell, unit)
-        usable = cell.arm == arm and cell.state == "done" and cell.client_verdict != "client_limited"
-        if usable and load is not None and cell.slo_share is not None:
+        if cell.arm == arm and load is not None and cell.slo_share is not None and _why_unused(cell) is None:
             sent[load] += cell.requests
             held[load] += cell.slo_share * cell.requests
     return sent, held
+
+
+def _left_out(cells: Sequence[CellSummary], arm: str, unit: AxisUnit) -> tuple[LeftOut, ...]:
+    met: dict[float, list[str | None]] = defaultdict(list)
+    for cell in cells:
+        load = load_of(cell, unit)
+        if cell.arm == arm and load is not None:
+            met[load].append(_why_unused(cell))
+    unused = {load: [why for why in reasons if why is not None] for load, reasons in sorted(met.items())}
+    return tuple(
+        LeftOut(load, joined(", ", dict.fromkeys(why)), len(why), len(met[load])) for load, why in unused.items() if why
+    )
+
+
+def _why_unused(cell: CellSummary) -> str | None:
+    """Say why a cell tells nothing of the SLO; failed requests do: they break it."""
+    return why_left_out(cell) if cell.state != "done" or cell.client_verdict == "client_limited" else None
 
 
 def _last_load(loads: Floats, shares: Floats, wanted: float) -> float | None:

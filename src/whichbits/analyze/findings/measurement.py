@@ -2,13 +2,11 @@
 
 from collections.abc import Iterator
 
-from whichbits.analyze.curves.load_curves import load_unit
+from whichbits.analyze.curves.drain import is_drained, waves
 from whichbits.analyze.findings.observed import Observed, each, number, places
 from whichbits.analyze.summary import CellSummary, Finding, WarmUp
 from whichbits.language.phrase import joined, listed, phrase
 
-FEW_WAVES = 4.0
-DRAINED = 0.1
 APART = 0.1
 TAIL_APART = 2.0
 SHORT = 8.0
@@ -17,7 +15,7 @@ EXCLUDED = 0.1
 
 def drain_dominated(observed: Observed) -> Iterator[Finding]:
     """Name cells whose throughput holds a long drain, since they have few requests for their concurrency."""
-    drained = [cell for cell in observed.done if _is_drained(cell)]
+    drained = [cell for cell in observed.done if is_drained(cell)]
     if drained:
         text = phrase(
             "Throughput holds a drain in {places}: there are so few requests for the concurrency that much "
@@ -139,19 +137,6 @@ def _rounds_words(warm_up: WarmUp) -> str:
     )
 
 
-def _waves(cell: CellSummary) -> float | None:
-    return cell.requests / cell.concurrency if cell.concurrency and load_unit([cell]) == "concurrency" else None
-
-
-def _is_drained(cell: CellSummary) -> bool:
-    waves, whole, steady = _waves(cell), cell.output_tokens_per_s, cell.steady_output_tokens_per_s
-    if waves is None or not cell.requests or (cell.concurrency or 0) < 2 or whole is None:
-        return False
-    if steady is not None:
-        return steady > (1 + DRAINED) * whole
-    return waves < FEW_WAVES
-
-
 def _waves_words(cell: CellSummary) -> str:
     steady = cell.steady_output_tokens_per_s
     beside = "" if steady is None else phrase("; steady {steady}", steady=number(steady))
@@ -164,7 +149,7 @@ def _waves_words(cell: CellSummary) -> str:
         "tokens/s{beside}",
         requests=cell.requests,
         concurrency=cell.concurrency,
-        waves=_waves(cell) or 0,
+        waves=waves(cell) or 0,
         output_tokens_per_s=number(cell.output_tokens_per_s or 0),
         beside=beside,
     )

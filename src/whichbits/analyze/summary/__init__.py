@@ -12,7 +12,7 @@ from whichbits.analyze.summary.cell import CellSummary
 from whichbits.analyze.summary.crossover import Crossing, Crossover, CrossoverVerdict, Lead
 from whichbits.analyze.summary.finding import Finding
 from whichbits.analyze.summary.metric import LoadUnit, Metric
-from whichbits.analyze.summary.serving import Recommendation, SloCapacity
+from whichbits.analyze.summary.serving import LeftOut, Recommendation, SloCapacity
 from whichbits.analyze.summary.whole import Summary
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "Finding",
     "LatencySplit",
     "Lead",
+    "LeftOut",
     "LoadUnit",
     "Metric",
     "Recommendation",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from whichbits.analyze.amounts import cells_of
 from whichbits.analyze.curves.load_curves import METRICS
-from whichbits.analyze.summary import Summary
+from whichbits.analyze.summary import Recommendation, Summary
 from whichbits.analyze.summary.verdicts import Answer, Regime
 from whichbits.language.language import Say
 from whichbits.language.phrase import joined, listed, phrase
@@ -57,6 +57,8 @@ def lead(summary: Summary) -> Lead | None:
     if low.arm is None or len(chosen) != 1 or low.arm in chosen:
         return None
     (then,) = chosen
+    if then in low.level_with:
+        return _throughout(then, summary)
     said = phrase("Serve {low} at low load and {high} at high load.", low=low.arm, high=then)
     return Lead(said, _handovers(summary, low.arm, then))
 
@@ -81,7 +83,8 @@ def unknowns(summary: Summary, say: Say = str) -> tuple[Unknown, ...]:
 
 def _throughout(arm: str, summary: Summary) -> Lead:
     regimes = () if summary.answer is None else summary.answer.regimes
-    level = dict.fromkeys(other for regime in regimes for other in regime.level_with)
+    named = (other for regime in regimes for other in (regime.arm, *regime.level_with))
+    level = dict.fromkeys(other for other in named if other is not None and other != arm)
     unit = LOAD_NAMES[summary.load_unit]
     said = phrase(
         "Serve {arm} at low load as at high load ({loads} {unit}).", arm=arm, loads=loads_text(summary), unit=unit
@@ -115,7 +118,8 @@ def _handovers(summary: Summary, low: str, high: str) -> str:
     turns: dict[str, list[str]] = {}
     for entry in summary.recommendation:
         if [arm for arm, _, _ in entry.ranges] == [low, high] and entry.ranges[0][2] is not None:
-            turns.setdefault(_turn(entry.ranges[0][2], *entry.uncertain[:1]), []).append(METRICS[entry.metric].name)
+            turn = _turn(entry.ranges[0][2], *entry.uncertain[:1]) if not any(entry.undecided) else _open(entry)
+            turns.setdefault(turn, []).append(METRICS[entry.metric].name)
     if not turns:
         return phrase("Where the lead changes is not known.")
     told = (phrase("{turn} by {metrics}", turn=turn, metrics=listed(names)) for turn, names in turns.items())
@@ -131,6 +135,11 @@ def _turn(load: float, between: tuple[float, float] | None = None) -> str:
         return phrase("about {load}", load=short_load(load))
     low, high = map(short_load, between)
     return phrase("{load} ({low} to {high})", load=short_load(load), low=low, high=high)
+
+
+def _open(entry: Recommendation) -> str:
+    low, high = next(each for each in entry.undecided if each is not None)
+    return phrase("somewhere in {low} to {high}", low=short_load(low), high=short_load(high))
 
 
 def _measured(summary: Summary) -> tuple[Check, ...]:

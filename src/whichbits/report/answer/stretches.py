@@ -1,21 +1,25 @@
 """The answer as stretches of load, each with the arm that leads there, for a page to draw."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from whichbits.analyze.summary import Recommendation, Summary
-from whichbits.language.phrase import phrase
+from whichbits.language.phrase import joined, phrase
 from whichbits.report.answer.validity import answer_text, doubts, measured_loads
 from whichbits.report.cells.measures import name_of
 from whichbits.report.palette import Sign, signs
 from whichbits.report.wording import short_load
 
+_SEEN = 0.04
+"""The least share of the axis that a stretch takes."""
+
 
 @dataclass(frozen=True)
 class Segment:
-    """A stretch of load in which one arm leads; ``share`` is its part of the (log) load axis, 0 to 1.
+    """A stretch of load in which one arm leads, or two are not told apart.
 
-    ``doubt`` says where it may end instead.
+    ``share`` is its part of the (log) load axis, 0 to 1; ``doubt`` says where it may end instead.
     """
 
     arm: str
@@ -49,42 +53,54 @@ def answers(summary: Summary) -> tuple[Answer, ...]:
 
 
 def _segments(entry: Recommendation, summary: Summary) -> tuple[Segment, ...]:
-    loads = [load for load in measured_loads(summary) if load > 0] or [1.0]
+    loads = [load for load in entry.loads or measured_loads(summary) if load > 0] or [1.0]
     palette = signs(tuple(summary.arms))
+    parts = entry.stretches or tuple(((arm,), low, high) for arm, low, high in entry.ranges)
     return tuple(
         Segment(
-            arm=arm,
-            sign=palette.get(arm),
-            extent=_extent(low, high, entry, place) if len(loads) > 1 else phrase("at the load measured"),
+            arm=joined(" / ", arms),
+            sign=palette.get(arms[0]) if len(arms) == 1 else None,
+            extent=_extent(low, high, entry, loads) if len(loads) > 1 else phrase("at the load measured"),
             share=_share(low or loads[0], high or loads[-1], loads[0], loads[-1]),
-            doubt=_doubt(entry, place),
+            doubt=_doubt(high, entry) if len(arms) == 1 else phrase("not told apart"),
         )
-        for place, (arm, low, high) in enumerate(entry.ranges)
+        for arms, low, high in parts
     )
 
 
 def _share(low: float, high: float, first: float, last: float) -> float:
-    """Return the part of the log axis; a single load, or a range beyond it, is all of it."""
-    return math.log(high / low) / math.log(last / first) if first <= low < high <= last else 1.0
+    """Return the part of the log axis; a range beyond it is all of it, one load is just to be seen."""
+    if first == last or not first <= low <= high <= last:
+        return 1.0
+    return max(_SEEN, math.log(high / low) / math.log(last / first))
 
 
-def _extent(low: float | None, high: float | None, entry: Recommendation, place: int) -> str:
-    """Return a stretch's ends: ``up to 154``, ``from about 67``."""
-    start, end = _end(low, entry, place - 1), _end(high, entry, place)
+def _extent(low: float | None, high: float | None, entry: Recommendation, loads: Sequence[float]) -> str:
+    """Return a stretch's ends: ``up to 154``, ``from about 67``, ``at 32``."""
+    start, end = _end(low, entry), _end(high, entry)
+    if (low or loads[0]) == (high or loads[-1]):
+        return phrase("at {load}", load=short_load(low or loads[0]))
     if start is None:
-        return phrase("at every load measured") if end is None else phrase("up to {end}", end=end)
+        return phrase("at every load compared") if end is None else phrase("up to {end}", end=end)
     return phrase("from {start}", start=start) if end is None else phrase("{start} to {end}", start=start, end=end)
 
 
-def _end(load: float | None, entry: Recommendation, handover: int) -> str | None:
+def _end(load: float | None, entry: Recommendation) -> str | None:
+    """Return an end of a stretch; a handover that nothing places is an estimate."""
     if load is None:
         return None
-    placed = handover >= len(entry.uncertain) or entry.uncertain[handover] is not None
-    return phrase("{more}{load}", more="" if placed else phrase("about "), load=short_load(load))
+    estimated = any(
+        high == load and _at(entry.uncertain, place) is None and _at(entry.undecided, place) is None
+        for place, (_, _, high) in enumerate(entry.ranges)
+    )
+    return phrase("{more}{load}", more=phrase("about ") if estimated else "", load=short_load(load))
 
 
-def _doubt(entry: Recommendation, place: int) -> str:
-    either = entry.uncertain[place] if place < min(len(entry.uncertain), len(entry.ranges) - 1) else None
+def _doubt(end: float | None, entry: Recommendation) -> str:
+    """Return within which loads the handover at this end may lie."""
+    either = next(
+        (_at(entry.uncertain, place) for place, (_, _, high) in enumerate(entry.ranges[:-1]) if high == end), None
+    )
     return (
         ""
         if either is None
@@ -92,3 +108,7 @@ def _doubt(entry: Recommendation, place: int) -> str:
             "either arm from {either} to {either_2}", either=short_load(either[0]), either_2=short_load(either[1])
         )
     )
+
+
+def _at(intervals: Sequence[tuple[float, float] | None], place: int) -> tuple[float, float] | None:
+    return intervals[place] if place < len(intervals) else None

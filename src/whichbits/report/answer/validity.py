@@ -1,11 +1,14 @@
 """How far an answer can be trusted: pairs that are too noisy, percentiles of few samples, a single repeat."""
 
 import math
+from collections.abc import Iterator
 
-from whichbits.analyze.summary import Recommendation, Summary
-from whichbits.language.phrase import Phrase, phrase
+from whichbits.analyze.amounts import cells_of
+from whichbits.analyze.curves.drain import OF_WHOLE_CELL, is_drained
+from whichbits.analyze.summary import LeftOut, Recommendation, Summary
+from whichbits.language.phrase import Phrase, listed, phrase
 from whichbits.report.cells.measures import DRAWN, MEASURES
-from whichbits.report.wording import LOAD_NAMES, load_of, short_load
+from whichbits.report.wording import LOAD_NAMES, load_of, load_text, short_load
 
 
 def answer_text(entry: Recommendation) -> str:
@@ -28,7 +31,37 @@ def doubts(entry: Recommendation, summary: Summary, *, beside_text: bool) -> tup
         *([pairs] if noisy and not said else []),
         *([phrase("few samples")] if _is_thin(entry, summary) else []),
         *([phrase("one repeat")] if alone else []),
+        *_drained(entry, summary),
+        *_left_out(entry, summary),
     )
+
+
+def compared_loads(summary: Summary) -> tuple[float, ...]:
+    """Return the loads at which arms were compared by any metric, in rising order; those measured if unknown."""
+    known = {load for entry in summary.recommendation for load in entry.loads}
+    return tuple(sorted(known)) or measured_loads(summary)
+
+
+def _drained(entry: Recommendation, summary: Summary) -> list[str]:
+    met = [cell for cell in summary.cells if not entry.loads or load_of(cell, summary.load_unit) in entry.loads]
+    held = sum(map(is_drained, met)) if entry.metric in OF_WHOLE_CELL else 0
+    return [phrase("{cells} hold a drain", cells=cells_of(held, len(met)))] if held else []
+
+
+def _left_out(entry: Recommendation, summary: Summary) -> Iterator[str]:
+    """Say which loads are not compared, those of one reason together."""
+    words = {load_of(cell, summary.load_unit): load_text(cell) for cell in reversed(summary.cells)}
+    alike: dict[tuple[str, int], list[LeftOut]] = {}
+    for each in entry.left_out:
+        alike.setdefault((each.why, 0 if each.repeats == each.of else each.repeats), []).append(each)
+    for (why, part), gone in alike.items():
+        loads = listed([words.get(each.load, short_load(each.load)) for each in gone])
+        if part:
+            yield phrase(
+                "{part} of {of} repeats of {loads} left out: {why}", part=part, of=gone[0].of, loads=loads, why=why
+            )
+        else:
+            yield phrase("{loads} left out: {why}", loads=loads, why=why)
 
 
 def measured_loads(summary: Summary) -> tuple[float, ...]:
@@ -38,8 +71,8 @@ def measured_loads(summary: Summary) -> tuple[float, ...]:
 
 
 def loads_text(summary: Summary) -> str:
-    """Return the range of loads: ``1 to 256``; empty without any."""
-    loads = measured_loads(summary)
+    """Return the range of loads that were compared: ``1 to 256``; empty without any."""
+    loads = compared_loads(summary)
     if not loads:
         return ""
     return (

@@ -31,8 +31,12 @@ class Pooled:
 
     @property
     def counted(self) -> tuple[CellSummary, ...]:
-        """The cells whose values stand for the arm: those that ran to their end, or all where none did."""
-        return tuple(cell for cell in self.cells if cell.state == "done") or self.cells
+        """The cells whose values stand for the arm, as comparisons use them.
+
+        Those that ran to their end and of which the client was not the limit; else all that ran to their end; else all.
+        """
+        done = tuple(cell for cell in self.cells if cell.state == "done")
+        return tuple(cell for cell in done if cell.client_verdict != "client_limited") or done or self.cells
 
     @property
     def load_text(self) -> str:

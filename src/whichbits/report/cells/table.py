@@ -82,7 +82,10 @@ class Row:
             return joined(", ", (_ended(state, count, total) for state, count in unfinished.items()))
         verdicts = [cell.client_verdict for cell in self.pooled.cells]
         gravest = max(verdicts, key=lambda verdict: _GRAVITY.get(verdict or "", -1))
-        return VERDICTS.get(gravest, gravest or MISSING)
+        word, alike = VERDICTS.get(gravest, gravest or MISSING), verdicts.count(gravest)
+        if alike == len(verdicts) or gravest in ("client_ok", None):
+            return word
+        return phrase("{count} of {of} {verdict}", count=alike, of=len(verdicts), verdict=word)
 
 
 def _ended(state: str, count: int, total: int) -> str:

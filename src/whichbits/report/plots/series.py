@@ -75,7 +75,8 @@ def changes(summary: Summary, measure: Measure) -> tuple[Change, ...]:
         if recommendation.metric != measure.path:
             continue
         for place, ((before, _, _), (after, start, _)) in enumerate(pairwise(recommendation.ranges)):
-            if start is not None:
+            undecided = recommendation.undecided[place] if place < len(recommendation.undecided) else None
+            if start is not None and undecided is None:
                 either = recommendation.uncertain[place] if place < len(recommendation.uncertain) else None
                 low, high = either or _interval(summary, measure, {before, after}, start)
                 found.append(Change(start, low, high, before, after))

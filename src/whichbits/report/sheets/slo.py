@@ -15,7 +15,11 @@ _BOUNDS = {"ttft_ms": "TTFT", "tpot_ms": "TPOT", "e2e_ms": "E2E"}
 
 def service_level(summary: Summary, manifest: Manifest) -> Sheet | None:
     """Return an arm a row; None if the study states no service level."""
-    held = {(each.arm, each.load): share for each in pooled(summary) if (share := _share(each)) is not None}
+    held = {
+        (each.arm, each.load): _share_words(share, each)
+        for each in pooled(summary)
+        if (share := _share(each)) is not None
+    }
     if not held:
         return None
     loads = sorted({load for _, load in held})
@@ -26,14 +30,17 @@ def service_level(summary: Summary, manifest: Manifest) -> Sheet | None:
         title=phrase("Service level"),
         meaning=phrase(
             "{slo_words}: share of requests that hold it by {load}, and the highest load at which "
-            "{share:.0%} do (95 % interval).",
+            "{share:.0%} do (95 % interval).{unused}",
             slo_words=slo_words(manifest),
             load=LOAD_NAMES[summary.load_unit],
             share=share,
+            unused=phrase(" In parentheses: not used, since the client was the limit or the cell was cut short.")
+            if any(words.startswith("(") for words in held.values())
+            else "",
         ),
         headings=(phrase("arm"), phrase("holds up to"), *map(short_load, loads)),
         rows=tuple(
-            (arm, capacity_text(capacity.get(arm)), *(share_text(held.get((arm, load))) for load in loads))
+            (arm, capacity_text(capacity.get(arm)), *(held.get((arm, load), MISSING) for load in loads))
             for arm in summary.arms
         ),
         words=2,
@@ -54,6 +61,11 @@ def slo_words(manifest: Manifest) -> str:
 def capacity_text(capacity: SloCapacity | None) -> str:
     """Return the highest load that holds, with how sure it is: ``129 (117 to 131)``."""
     return MISSING if capacity is None else held_words(capacity)
+
+
+def _share_words(share: float, each: Pooled) -> str:
+    usable = any(cell.state == "done" and cell.client_verdict != "client_limited" for cell in each.cells)
+    return share_text(share) if usable else f"({share_text(share)})"
 
 
 def _share(each: Pooled) -> float | None:

@@ -1,0 +1,86 @@
+"""The best of the arms by one metric at one load, and which others may be as good."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from whichbits.analyze.curves.load_curves import MARGIN, METRICS, AxisUnit, load_words
+from whichbits.analyze.findings.observed import number
+from whichbits.analyze.summary import ArmSummary, CellSummary, Crossover, Finding, Metric, SloCapacity
+from whichbits.analyze.summary.verdicts import Regime
+from whichbits.language.phrase import joined, phrase
+from whichbits.record.schema import Manifest
+
+Name = Literal["low_load", "high_load_latency", "high_load_throughput"]
+UNITS = {"concurrency": phrase(" concurrent requests"), "request_rate": phrase(" requests/s")}
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What an answer is read from."""
+
+    manifest: Manifest
+    arms: Mapping[str, ArmSummary]
+    cells: Sequence[CellSummary]
+    crossovers: Sequence[Crossover]
+    findings: Sequence[Finding] = ()
+    slo_capacities: Sequence[SloCapacity] = field(default_factory=tuple)
+
+
+class Judge(NamedTuple):
+    """By what arms are ranked."""
+
+    name: Name
+    metric: Metric
+    load: float
+    unit: AxisUnit
+
+
+def ranked(compared: Compared, by: Judge, values: Mapping[str, float], unknown: Sequence[str] = ()) -> Regime:
+    """Return the regime with the best of these values, and who may be level with it.
+
+    Of ``unknown`` arms there is no value, so that nothing tells them from the best.
+    """
+    better = METRICS[by.metric].lower_is_better
+    best, after, *_ = sorted(values, key=lambda arm: values[arm] if better else -values[arm])
+    lead = max(values[best], values[after]) / min(values[best], values[after]) - 1
+    others = (arm for arm in values if arm != best)
+    level = tuple(arm for arm in others if is_level(compared.crossovers, (best, arm), by.metric, by.load))
+    level = (*level, *unknown)
+    text = phrase(
+        "{title}{name} {value} at {place}, {lead:.0%} ahead of {after}{level}",
+        title=phrase("{best}: ", best=best),
+        name=METRICS[by.metric].name,
+        value=number(values[best]),
+        place=place(by.load, by.unit),
+        lead=lead,
+        after=after,
+        level=level_words(level),
+    )
+    return Regime(by.name, best, text, by.metric, by.load, level, after, lead)
+
+
+def place(load: float, unit: AxisUnit) -> str:
+    """Return a load with its unit."""
+    return (
+        phrase("1 concurrent request")
+        if (load, unit) == (1, "concurrency")
+        else phrase("{load}{unit}", load=load_words(load), unit=UNITS[unit])
+    )
+
+
+def is_level(crossovers: Sequence[Crossover], pair: tuple[str, str], metric: Metric, load: float) -> bool:
+    """Say whether an interval allows that two arms are equal, or they are within the margin of each other."""
+    for each in crossovers:
+        if set(each.arms) == set(pair) and each.metric == metric and load in each.loads:
+            at = each.loads.index(load)
+            near = abs(math.log(each.ratios[at])) <= math.log1p(MARGIN)
+            low, high = each.ratio_intervals[at] if each.ratio_intervals else (each.ratios[at],) * 2
+            return near or low <= 1 <= high
+    return False
+
+
+def level_words(level: Sequence[str]) -> str:
+    """Return who is not told apart, behind what is said of the best."""
+    return phrase("; not told apart from {list}", list=joined(", ", level)) if level else ""
