@@ -30,7 +30,8 @@ def slo_capacity(cells: Sequence[CellSummary], arm: str, unit: AxisUnit, share: 
     """Return where the share of good requests first falls below ``share``, linear in log load between loads.
 
     Its bounds are where the Wilson bounds of that share do (Wilson 1927; requests of all repeats together). They take
-    requests as independent: under a queue that comes and goes they are too narrow.
+    requests as independent: under a queue that comes and goes they are too narrow. More load is taken to hold no
+    better: a load that is proven by many requests speaks for lower ones that were met with few.
     """
     sent, held = slo_counts(cells, arm, unit)
     if not sent:
@@ -38,7 +39,10 @@ def slo_capacity(cells: Sequence[CellSummary], arm: str, unit: AxisUnit, share: 
     loads = np.array(sorted(sent))
     n, good = np.array([sent[load] for load in loads]), np.array([held[load] for load in loads])
     low, high = wilson(good, n)
-    estimate, at_least, at_most = (_last_load(loads, shares, share) for shares in (good / n, low, high))
+    proven = np.maximum.accumulate(low[::-1])[::-1]
+    estimate, at_least, at_most = (_last_load(loads, shares, share) for shares in (good / n, proven, high))
+    if estimate is None or (at_least is not None and at_least > estimate):
+        at_least = estimate
     beyond = bool((good / n >= share).all())
     if high[0] < share:
         at_most = float(loads[0])
