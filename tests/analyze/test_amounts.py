@@ -14,6 +14,8 @@ ALWAYS_SEVERAL = {
     "{most} more repeats of the study",
     ", as wide as those of all repeats together; points are medians of {repeats} repeats",
     " Numbers are medians of the repeats, ± half their range where it exceeds half a percent.",
+    "{part} of {of} repeats of {loads} left out: {why}",
+    "{unused} of {count} repeats not used ({why})",
     "± half the range of the {repeats} repeats; the number is their median",
     "medians of {repeats} repeats, ± half their range from half a percent on",
 }

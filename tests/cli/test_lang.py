@@ -83,7 +83,7 @@ def test_the_variable_speaks_for_every_verb(
     folder = make_run(tmp_path)
 
     assert exit_code(["compare", str(folder), str(folder)]) == 0
-    assert "중앙값" in capsys.readouterr().out
+    assert "비교할 것이 없습니다" in capsys.readouterr().out
 
 
 def test_a_variable_without_a_value_asks_for_nothing(

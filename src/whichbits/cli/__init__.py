@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -55,7 +56,9 @@ _verb("whichbits.cli.export:export", name="export", help="Write a run in another
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and leave with its exit code; whatever a user can cause is said without a traceback."""
-    sys.exit(exit_code(sys.argv[1:] if arguments is None else arguments))
+    code = exit_code(sys.argv[1:] if arguments is None else arguments)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the work is done: an impatient Ctrl-C does not change its outcome
+    sys.exit(code)
 
 
 def exit_code(arguments: Sequence[str]) -> int:
