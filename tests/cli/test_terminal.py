@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
+from rich.console import Console
 
 from tests.record.make_run import TWO_ARMS, PowerLaw, SyntheticArm, make_run
-from whichbits.cli import exit_code
+from whichbits.cli import app, exit_code
 
 STUDY = """
 name: mine
@@ -79,6 +80,8 @@ def test_lines_hold_the_width_and_no_escape_is_written_to_a_pipe(
 ) -> None:
     monkeypatch.chdir(folder)
     monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr(app, "_console", Console())  # cyclopts keeps one, with the width of when it was made
+    monkeypatch.setattr(app, "_error_console", Console(stderr=True))
     exit_code(command)
     told = capsys.readouterr()
 
