@@ -3,9 +3,8 @@
 from collections import Counter
 
 from whichbits.predict.deployment.engine_version import EngineVersion
-from whichbits.serve.vllm.flags import share_among
 from whichbits.study.arm import Arm
-from whichbits.study.gpus import shares
+from whichbits.study.gpus import share_among, shares
 
 
 def servers_by_gpu(arm: Arm) -> Counter[int]:

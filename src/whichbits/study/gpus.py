@@ -12,6 +12,14 @@ def _one_is_a_list_of_one(value: Any) -> Any:
 Gpus = Annotated[tuple[NonNegativeInt, ...], Field(min_length=1), BeforeValidator(_one_is_a_list_of_one)]
 
 
+_OF_A_SHARED_GPU = 0.9
+
+
+def share_among(servers: int) -> float:
+    """Return the share of a device's memory that each of several servers on it gets: 0.9 / n, cut to two decimals."""
+    return int(100 * _OF_A_SHARED_GPU / servers) / 100
+
+
 def shares(gpus: tuple[int, ...], replicas: int, per_replica: int) -> tuple[tuple[int, ...], ...]:
     """Return the GPUs of each replica: one after the other, from the start again when they run out."""
     return tuple(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from whichbits.errors import BadInput
 from whichbits.predict.constants import Constants
 from whichbits.predict.deployment.deployment import Deployment
+from whichbits.study.gpus import share_among
 
 _GIB = 2**30
 
@@ -50,9 +51,9 @@ def room_of(deployment: Deployment, constants: Constants) -> Room:
 
 
 def _share_by_default(deployment: Deployment) -> float:
-    """Return what a replica gets where its arm says nothing: n on a GPU are started with 0.9 / n, in two decimals."""
+    """Return what a replica gets where its arm says nothing."""
     together = deployment.replicas_on_a_gpu
-    return deployment.version.default_memory_share if together == 1 else int(90 / together) / 100
+    return deployment.version.default_memory_share if together == 1 else share_among(together)
 
 
 def _left(deployment: Deployment, budget: float, taken: float) -> float:

@@ -7,6 +7,7 @@ from whichbits.errors import BadInput
 from whichbits.serve.engine import Place
 from whichbits.serve.vllm.interpreter import PROFILER_BY_FLAG, InstalledVllm, Release
 from whichbits.study.arm import Arm
+from whichbits.study.gpus import share_among
 
 Value = str | int | float | bool
 
@@ -17,7 +18,6 @@ _BYTES_PER_GIB = 1 << 30
 _KV_CACHE_FLAG = "kv_cache_memory_bytes"
 _REQUESTS_NOT_LOGGED_BY_DEFAULT: Release = (0, 10, 1)
 _ACCESS_LOG_CAN_BE_SILENCED: Release = (0, 8, 5)
-_SHARE_OF_A_SHARED_DEVICE = 0.9
 
 _OURS = {
     "host": "whichbits drives over loopback",
@@ -66,11 +66,6 @@ def shared_memory(arm: Arm, installed: InstalledVllm, place: Place) -> float | N
     if given or servers == 1:
         return None
     return share_among(servers)
-
-
-def share_among(servers: int) -> float:
-    """Return the share of a device that each of several servers gets: 0.9 / n, cut to two decimals."""
-    return int(100 * _SHARE_OF_A_SHARED_DEVICE / servers) / 100
 
 
 def _setting(name: str, value: Value, release: Release) -> tuple[str, ...]:
