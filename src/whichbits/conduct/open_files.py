@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from whichbits.drive.crew.split import workers_for
 from whichbits.drive.routing import Route
+from whichbits.drive.sending.worker import MOST_UNCAPPED, UNCAPPED_NS
 from whichbits.errors import BadInput
 from whichbits.hardware.open_files import open_files, raise_soft_limit
 from whichbits.study.arm import Arm
@@ -15,9 +16,6 @@ from whichbits.traffic.plan import request_count
 
 _OTHERS = 64
 """Files that a process has open besides: shards, pipes, libraries, a server's own."""
-_UNCAPPED_SECONDS = 4.0
-_MOST_UNCAPPED = 1024
-"""As the worker does: an open loop without a cap opens connections for so many seconds of arrivals."""
 _PLANNED = ("round_robin", "random", "prefix_hash")
 """Policies that settle each request's replica beforehand, so that each may have to hold all that are in flight."""
 
@@ -95,4 +93,4 @@ def _connections(study: Study, arm: Arm, load: Load) -> Iterator[int]:
 def _in_flight(load: Load) -> int:
     if load.concurrency is not None:
         return load.concurrency
-    return math.floor(min(_MOST_UNCAPPED, (load.request_rate or 0.0) * _UNCAPPED_SECONDS))
+    return math.floor(min(MOST_UNCAPPED, (load.request_rate or 0.0) * (UNCAPPED_NS / 1e9)))

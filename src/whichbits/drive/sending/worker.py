@@ -18,8 +18,9 @@ TICK_NS = 5_000_000
 TICKS_PER_PROGRESS = 20
 
 _AT_ONCE = 64  # handshakes: below the listen backlog of common servers (asyncio 100, uvicorn 2048)
-_ARRIVAL_NS = 4_000_000_000  # an open loop without a cap: connections for the arrivals of so long
-_MOST_UNCAPPED = 1024
+UNCAPPED_NS = 4_000_000_000
+"""An open loop without a cap opens connections for the arrivals of so long, and at most so many:"""
+MOST_UNCAPPED = 1024
 
 
 def drive_part(part: CellPart, lead: Lead) -> PartReport:
@@ -141,7 +142,7 @@ def _agenda(part: CellPart) -> Agenda:
 def _connections_needed(part: CellPart) -> int:
     if part.streams is not None:
         return part.streams
-    return min(_MOST_UNCAPPED, _most_arrivals(part.planned, _ARRIVAL_NS))
+    return min(MOST_UNCAPPED, _most_arrivals(part.planned, UNCAPPED_NS))
 
 
 def _most_arrivals(planned: Sequence[PlannedRequest], within_ns: int) -> int:
