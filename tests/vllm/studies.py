@@ -13,7 +13,7 @@ ENVIRONMENT = {
     "HF_HUB_OFFLINE": "1",
 }
 PREFIX_TOKENS = 96
-_TRAFFIC = {
+TRAFFIC = {
     "kind": "prefix_repetition",
     "prefixes": 12,
     "prefix_tokens": PREFIX_TOKENS,
@@ -45,7 +45,7 @@ def write_study(folder: Path, arms: dict[str, Any], **changes: Any) -> Path:
     study = {
         "name": "vllm",
         "arms": arms,
-        "traffic": _TRAFFIC,
+        "traffic": TRAFFIC,
         "loads": [{"request_rate": 10, "concurrency": 8}],
         "cell": {"requests": 48},
         "token_ids": TOKEN_IDS,

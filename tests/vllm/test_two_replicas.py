@@ -9,7 +9,7 @@ import pytest
 
 from tests.e2e.tool import AS_INSTALLED, run_of, states, tool
 from tests.vllm.family import descendants, still_alive
-from tests.vllm.studies import PREFIX_TOKENS, arm, write_study
+from tests.vllm.studies import PREFIX_TOKENS, TRAFFIC, arm, write_study
 from whichbits.analyze.engine.counted import counted
 from whichbits.record.run import Run
 from whichbits.study.model import Load, Study
@@ -18,13 +18,16 @@ from whichbits.traffic.plan import plan_cell
 pytestmark = pytest.mark.vllm
 
 LOADS = [{"request_rate": 10, "concurrency": 8}, {"concurrency": 8}]
+# Long enough that several requests are under way at any moment, however fast the machine: a scrape a second sees some.
+OUTPUT_TOKENS = 128
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory, vllm_python: Path, model: Path) -> tuple[Run, list[int], int]:
     """The run, the pids of all that served it, and the exit code."""
     folder = tmp_path_factory.mktemp("two")
-    study = write_study(folder, {"bf16": arm(vllm_python, model, replicas=2, balance="connection_random")}, loads=LOADS)
+    two = arm(vllm_python, model, replicas=2, balance="connection_random")
+    study = write_study(folder, {"bf16": two}, loads=LOADS, traffic=TRAFFIC | {"output_tokens": OUTPUT_TOKENS})
     with tool(folder, "run", study, program=AS_INSTALLED) as running:
         running.wait_for("bf16: ready")
         pids = descendants(running)
@@ -80,7 +83,7 @@ def test_the_books_balance_to_the_token_on_each_replica(finished: tuple[Run, lis
             total = grown[cell.cell][str(replica)].total
             assert total.requests_finished == requests
             assert total.prompt_tokens == requests * 112
-            assert total.generation_tokens == requests * 8
+            assert total.generation_tokens == requests * OUTPUT_TOKENS
     assert "books_disagree" not in (run.folder / "summary.json").read_text()
 
 
