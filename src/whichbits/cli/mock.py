@@ -8,6 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from whichbits.errors import BadInput, ServerNotReady
+from whichbits.hardware.loopback import insist_on_host
 from whichbits.serve.mock.fleet import mocks
 from whichbits.serve.mock.serve import serve
 from whichbits.serve.mock.settings import MockSettings
@@ -34,6 +35,7 @@ def mock(
         settings: How it answers.
         truth: Write what /truth tells into this file at the end.
     """
+    insist_on_host(host, "--host")
     if processes < 1 or not 0 <= port <= _LAST_PORT - processes:
         raise BadInput(
             "mock_ports",

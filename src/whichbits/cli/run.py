@@ -35,6 +35,7 @@ from whichbits.conduct.stopping import stop_on_signals
 from whichbits.doctor.examine import before_a_run
 from whichbits.drive.crew.engage import engaged, refuse_missing_crew
 from whichbits.errors import BadInput, ClientLimited, ServerNotReady, WhichbitsError
+from whichbits.hardware.loopback import insist_on_host
 from whichbits.language.language import Language, language
 from whichbits.language.phrase import phrase
 from whichbits.record.run import Run
@@ -92,6 +93,7 @@ def run(
     if print_manifests:
         return write_manifests(study, image, driver_image)
     refuse_images(image, driver_image)
+    insist_on_host(metrics_host, "--metrics-host")
     task = read_task(study, resume)
     preflight(task.arms)
     insist_on_open_files(task.study)

@@ -13,6 +13,7 @@ from whichbits.analyze import amounts
 from whichbits.analyze.curves.load_curves import HEADLINES, METRICS
 from whichbits.analyze.latency.request_timelines import CellRequests
 from whichbits.analyze.summary import Summary
+from whichbits.analyze.summary.source import SOURCES
 from whichbits.language.language import ENGLISH, Code, Language, language
 from whichbits.language.phrase import Phrase, joined, phrase
 from whichbits.language.recognition import recognise
@@ -41,7 +42,6 @@ from whichbits.report.wording import (
     FINDING_KINDS,
     LOAD_NAMES,
     MISSING,
-    SOURCES,
     count,
     crossing_text,
     grounds,
@@ -103,7 +103,8 @@ def _content(
     roofline = under_roof(summary, ROOFLINE_WORDS, spoken.say)
     return {
         "language": spoken.code,
-        "source": SOURCES[summary.source],
+        "source": SOURCES[summary.source].titled(),
+        "source_in_text": SOURCES[summary.source],
         "summary": summary,
         "manifest": manifest,
         "interruption": interruption(summary),

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from whichbits.analyze.latency.request_timelines import CellRequests
 from whichbits.analyze.summary import Finding, Summary
+from whichbits.analyze.summary.source import SOURCES
 from whichbits.language.language import ENGLISH, Language, Say
 from whichbits.language.phrase import joined, phrase
 from whichbits.record.schema import Manifest
@@ -28,7 +29,6 @@ from whichbits.report.wording import (
     FINDING_KINDS,
     LOAD_NAMES,
     MISSING,
-    SOURCES,
     THIN_LEGEND,
     grounds,
     grounds_count,
@@ -88,7 +88,7 @@ def _harmless(text: str) -> str:
 
 def _answer(summary: Summary, manifest: Manifest, say: Say) -> Iterable[str]:
     yield f"# {escaped(summary.study)}"
-    arms, source = joined(", ", summary.arms), SOURCES[summary.source]
+    arms, source = joined(", ", summary.arms), SOURCES[summary.source].titled()
     said = phrase("{source} {created}. Arms: {arms}.", source=source, created=moment(manifest.created), arms=arms)
     yield escaped(say(said))
     if resumed := resumptions(manifest):

@@ -12,6 +12,7 @@ from rich.text import Text
 from whichbits.analyze.activations import activation_words, quantised
 from whichbits.analyze.latency.request_timelines import CellRequests
 from whichbits.analyze.summary import Crossover, Summary
+from whichbits.analyze.summary.source import SOURCES
 from whichbits.language.language import ENGLISH, Language, Say
 from whichbits.language.phrase import joined, listed, phrase
 from whichbits.record.schema import Manifest
@@ -51,7 +52,6 @@ _NOT_CROSSING = {
     "tie": phrase("tied"),
     "noisy": phrase("too noisy to say"),
 }
-_SOURCES = {"measured": phrase("measured"), "imported": phrase("imported"), "predicted": phrase("predicted")}
 _IN_TABLES = ("crossover", "slo_load", "quality_price", "quality_same", "quality_reference_quantised")
 
 
@@ -154,7 +154,7 @@ def _fitted(part: RenderableType) -> RenderableType:
 
 
 def _title(summary: Summary, manifest: Manifest, say: Say) -> Text:
-    made = f"{say(_SOURCES[summary.source])}, {manifest.created}"
+    made = f"{say(SOURCES[summary.source])}, {manifest.created}"
     title = Text.assemble((plain(summary.study), "bold"), "  ", (made, "dim"))
     if resumed := resumptions(manifest):
         title.append(f"\n{plain(say(resumed))}", style="dim")
@@ -224,7 +224,7 @@ def _service_level(summary: Summary, manifest: Manifest, say: Say) -> Iterator[R
         return
     body: list[RenderableType] = [_sheet(sheet, say)]
     if not any(cell.slo_share is not None and cell.slo_share >= _SLO_SHARE for cell in summary.cells):
-        nobody = phrase("No arm holds it at any load measured: that is exit code 5.")
+        nobody = phrase("No arm holds it at any load of the run: that is exit code 5.")
         body.append(Text(say(nobody), style="yellow"))
     bounds = slo_words(manifest) if manifest.study.get("slo") else ""
     yield _section(say(phrase("Requests that hold the SLO")), say(bounds), *body)

@@ -44,7 +44,7 @@ def test_the_range_is_that_of_the_loads_compared() -> None:
     assert found is not None
     assert list(found.loads) == [20, 60]
     assert found.left_out == (LeftOut(2, LIMIT, 2, 2),)
-    assert "measured at 20 to 60" in found.text
+    assert "compared at 20 to 60" in found.text
 
 
 def test_one_usable_repeat_of_two_is_used_and_said() -> None:

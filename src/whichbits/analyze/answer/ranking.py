@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from whichbits.analyze.curves.load_curves import MARGIN, METRICS, AxisUnit, load_words
+from whichbits.analyze.curves.load_curves import MARGIN, METRICS, AxisUnit, load_words, unit_behind
 from whichbits.analyze.findings.observed import number
 from whichbits.analyze.summary import ArmSummary, CellSummary, Crossover, Finding, Metric, SloCapacity
 from whichbits.analyze.summary.verdicts import Regime
@@ -13,7 +13,6 @@ from whichbits.language.phrase import joined, phrase
 from whichbits.record.schema import Manifest
 
 Name = Literal["low_load", "high_load_latency", "high_load_throughput"]
-UNITS = {"concurrency": phrase(" concurrent requests"), "request_rate": phrase(" requests/s")}
 
 
 @dataclass(frozen=True)
@@ -63,11 +62,10 @@ def ranked(compared: Compared, by: Judge, values: Mapping[str, float], unknown: 
 
 def place(load: float, unit: AxisUnit) -> str:
     """Return a load with its unit."""
-    return (
-        phrase("1 concurrent request")
-        if (load, unit) == (1, "concurrency")
-        else phrase("{load}{unit}", load=load_words(load), unit=UNITS[unit])
-    )
+    if (load, unit) == (1, "concurrency"):
+        return phrase("1 concurrent request")
+    told = load_words(load)
+    return phrase("{load}{unit}", load=told, unit=unit_behind(told, unit))
 
 
 def is_level(crossovers: Sequence[Crossover], pair: tuple[str, str], metric: Metric, load: float) -> bool:

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from whichbits.analyze.answer.ranking import UNITS, Compared, Judge, Name, level_words, place, ranked
-from whichbits.analyze.curves.load_curves import MARGIN, METRICS, curves, load_unit, load_words, paired
+from whichbits.analyze.answer.ranking import Compared, Judge, Name, level_words, place, ranked
+from whichbits.analyze.curves.load_curves import MARGIN, METRICS, curves, load_unit, load_words, paired, unit_behind
 from whichbits.analyze.curves.slo import below_use, enough, held_words, slo_counts, wilson
 from whichbits.analyze.summary import Metric, SloCapacity
 from whichbits.analyze.summary.verdicts import Regime
@@ -84,7 +84,7 @@ def _held(compared: Compared, best: SloCapacity) -> str:
         title=phrase("{arm} ", arm=best.arm),
         share=best.share,
         load=_load_words(best),
-        unit=UNITS[load_unit(compared.cells)],
+        unit=unit_behind(_load_words(best), load_unit(compared.cells)),
         beyond=_beyond(best),
     )
 
@@ -229,7 +229,7 @@ def _held_alike(compared: Compared, tied: Sequence[SloCapacity]) -> str:
             arms=listed([each.arm for each in tied]),
             share=best.share,
             load=load_words(best.load),
-            unit=UNITS[unit],
+            unit=unit_behind(load_words(best.load), unit),
             beyond=_beyond(best),
         )
     counts, load = _counts_at(compared, best)

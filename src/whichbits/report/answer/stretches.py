@@ -60,7 +60,7 @@ def _segments(entry: Recommendation, summary: Summary) -> tuple[Segment, ...]:
         Segment(
             arm=joined(" / ", arms),
             sign=palette.get(arms[0]) if len(arms) == 1 else None,
-            extent=_extent(low, high, entry, loads) if len(loads) > 1 else phrase("at the load measured"),
+            extent=_extent(low, high, entry, loads) if len(loads) > 1 else phrase("at the load compared"),
             share=_share(low or loads[0], high or loads[-1], loads[0], loads[-1]),
             doubt=_doubt(high, entry) if len(arms) == 1 else phrase("not told apart"),
         )
