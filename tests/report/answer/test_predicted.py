@@ -49,6 +49,29 @@ def test_how_far_off_is_told_of_gpus_that_were_measured_and_unknown_of_others() 
 
 
 @pytest.mark.parametrize(
+    ("gpu", "rests_on", "said"),
+    [
+        ("H200", TABLES, "on H200, runs up to 64 concurrent requests came out 3% off in TPOT and 14% in TTFT"),
+        (
+            "H200",
+            f"calibration h200-vllm-0.25, {TABLES}",
+            "on H200 with this calibration, which was not fitted to them, runs up to 64 concurrent requests came out 1% "
+            "off in TPOT and 12% in TTFT",
+        ),
+        (
+            "A100 80GB SXM",
+            f"calibration a100-vllm-0.11, {TABLES}",
+            "on A100 80GB SXM with this calibration, which was fitted to them, runs up to 32",
+        ),
+        ("H200", f"calibrated, {TABLES}", "on H200 without a calibration, runs up to 64"),
+    ],
+    ids=["released", "shipped", "fitted to them", "own"],
+)
+def test_how_far_off_is_told_of_the_constants_that_were_used(gpu: str, rests_on: str, said: str) -> None:
+    assert said in told(predicted(gpu, rests_on))
+
+
+@pytest.mark.parametrize(
     ("rests_on", "said"),
     [
         (TABLES, "no calibration for this GPU and engine"),
