@@ -11,7 +11,7 @@ from whichbits.report.wording import MISSING, number
 
 _FITTED = "calibrat"
 _OWN = "calibrated"
-_SHIPPED = "calibration"
+_SHIPPED = "calibration "
 _SHOWN = ("ttft_ms.p50", "tpot_ms.p50", "output_tokens_per_s")
 TITLE = phrase("How far it may be off")
 UNITS = phrase("95 % intervals by the spreads of the constants; ms, tokens/s")
@@ -79,8 +79,8 @@ def _how_far_off(summary: Summary, constants: tuple[str, ...]) -> Iterator[Phras
             yield phrase("how far off it is on {gpu} is not known: no run of one was at hand", gpu=gpu)
         else:
             yield phrase(
-                "on {gpu}{by}, runs up to {at_most} concurrent requests came out {tpot:.0%} off in TPOT and {ttft:.0%} "
-                "in TTFT (medians; docs/predict.md has every cell)",
+                "on {gpu}, runs up to {at_most} concurrent requests came out {tpot:.0%} off in TPOT and {ttft:.0%} "
+                "in TTFT{by} (medians; docs/predict.md has every cell)",
                 gpu=gpu,
                 by=_by(known, constants),
                 at_most=known.at_most,
@@ -91,9 +91,7 @@ def _how_far_off(summary: Summary, constants: tuple[str, ...]) -> Iterator[Phras
 
 def _shipped(constants: tuple[str, ...]) -> str | None:
     """Return the shipped calibration's name; None where there is none, or one of the user's own."""
-    return next(
-        (name for word, _, name in (each.partition(" ") for each in constants) if name and word == _SHIPPED), None
-    )
+    return next((each.removeprefix(_SHIPPED) for each in constants if each.startswith(_SHIPPED)), None)
 
 
 def _by(known: Accuracy, constants: tuple[str, ...]) -> Phrase:
@@ -101,7 +99,7 @@ def _by(known: Accuracy, constants: tuple[str, ...]) -> Phrase:
     if known.fitted:
         return phrase(" with this calibration, which was fitted to them")
     if known.calibration is not None:
-        return phrase(" with this calibration, which was not fitted to them")
+        return phrase(" with this calibration, which was fitted to others")
     return phrase(" without a calibration") if any(each.startswith(_FITTED) for each in constants) else joined("", ())
 
 
