@@ -9,14 +9,55 @@ from packaging.version import Version
 from whichbits.doctor.builds import TORCH_FAMILY, wheel_index
 from whichbits.doctor.diagnosis import Diagnosis, Patient, good
 from whichbits.doctor.interpreter import Distribution, Interpreter
-from whichbits.doctor.releases import accepted_pythons, releases_for
+from whichbits.doctor.releases import accepted_pythons, known_releases, releases_for
 from whichbits.study.model import Study
+
+_FIRST_RELEASE = (0, 2)
 
 
 def check_python(patient: Patient) -> Iterator[Diagnosis]:
     """Hold each interpreter's Python against what its vLLM, or the one that the study wants, accepts."""
     for interpreter in patient.interpreters:
         yield _python(interpreter, patient.study)
+
+
+def check_release(patient: Patient) -> Iterator[Diagnosis]:
+    """Hold each vLLM against the releases that this program was made for."""
+    for interpreter in patient.interpreters:
+        yield from _release(interpreter)
+
+
+def _release(interpreter: Interpreter) -> Iterator[Diagnosis]:
+    """Say that a release is outside of those known; a checkout without tags calls itself 0.1.dev, and says nothing."""
+    engine, version = interpreter.engine, interpreter.engine_version
+    if engine is None or version is None or version.release[:2] < _FIRST_RELEASE:
+        return
+    oldest, newest = known_releases()
+    if version.release[:2] > newest.release:
+        yield Diagnosis(
+            "engine_newer",
+            "note",
+            interpreter.path,
+            f"{engine.name} {engine.version} is newer than {newest}, the newest that this whichbits knows",
+            why="flags, lines of its log and names of metrics change between releases; what is not found is left out, "
+            "and predictions go by the newest known",
+            fix=f"look for a newer whichbits, or serve with vLLM {oldest} to {newest}",
+        )
+    elif version.release[:2] < oldest.release:
+        yield Diagnosis(
+            "engine_older",
+            "note",
+            interpreter.path,
+            f"{engine.name} {engine.version} is older than {oldest}, the oldest that this whichbits knows",
+            why="its flags, log and metrics were never read here: a start may be refused, and facts may be missing",
+            fix=f"serve with vLLM {oldest} to {newest}",
+        )
+    else:
+        yield good(
+            "engine",
+            interpreter.path,
+            f"{engine.name} {engine.version} is one of {oldest} to {newest}, which are known",
+        )
 
 
 def _python(interpreter: Interpreter, study: Study | None) -> Diagnosis:
