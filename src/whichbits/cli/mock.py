@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from whichbits.errors import BadInput, ServerNotReady
 from whichbits.hardware.loopback import insist_on_host
+from whichbits.language.amounts import amount
 from whichbits.serve.mock.fleet import mocks
 from whichbits.serve.mock.serve import serve
 from whichbits.serve.mock.settings import MockSettings
@@ -39,7 +40,7 @@ def mock(
     if processes < 1 or not 0 <= port <= _LAST_PORT - processes:
         raise BadInput(
             "mock_ports",
-            f"no {processes} mocks can listen from port {port} on",
+            f"{amount(processes, 'mock')} cannot listen from port {port} on",
             why="each process needs a port of its own, from 1 to 65535",
             fix="give a smaller --port or fewer --processes",
         )

@@ -10,6 +10,7 @@ from whichbits.doctor.builds import TORCH_FAMILY, wheel_index
 from whichbits.doctor.diagnosis import Diagnosis, Patient, good
 from whichbits.doctor.interpreter import Distribution, Interpreter
 from whichbits.doctor.releases import accepted_pythons, known_releases, releases_for
+from whichbits.language.amounts import amount
 from whichbits.study.model import Study
 
 _FIRST_RELEASE = (0, 2)
@@ -131,7 +132,11 @@ def _requirements(interpreter: Interpreter, engine: Distribution) -> Iterator[Di
     if others:
         yield _other_requirements(interpreter, engine, others)
     if not missing and not wrong:
-        yield good("requirements", interpreter.path, f"all {len(required)} requirements of {engine.name} are met")
+        yield good(
+            "requirements",
+            interpreter.path,
+            f"nothing that {engine.name} requires is missing ({amount(len(required), 'requirement')})",
+        )
 
 
 def _needed(text: str, interpreter: Interpreter) -> Requirement | None:
@@ -188,7 +193,7 @@ def _other_requirements(interpreter: Interpreter, engine: Distribution, others: 
         "requirements_unmet",
         "note",
         interpreter.path,
-        f"{len(others)} requirements of {engine.name} are not met: {shown}",
+        f"{amount(len(others), 'requirement')} of {engine.name} not met: {shown}",
         why="some are for features that a server may never use; one that is used ends the start",
         fix="if a start fails with an import error, install what it names",
     )

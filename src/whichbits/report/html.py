@@ -14,6 +14,7 @@ from whichbits.analyze.curves.load_curves import HEADLINES, METRICS
 from whichbits.analyze.latency.request_timelines import CellRequests
 from whichbits.analyze.summary import Summary
 from whichbits.analyze.summary.source import SOURCES
+from whichbits.language.amounts import amount
 from whichbits.language.language import ENGLISH, Code, Language, language
 from whichbits.language.phrase import Phrase, joined, phrase
 from whichbits.language.recognition import recognise
@@ -222,6 +223,7 @@ def _environment(code: Code) -> Environment:
         "LOAD_NAMES": LOAD_NAMES,
         "BETTER": BETTER,
         "amounts": amounts,
+        "amount": amount,
         "say": _sayer(spoken),
         "joined": joined,
     }

@@ -88,7 +88,7 @@ def _refuse_other_rate(path: str, kept: KeptTrace, speed: float, rate: float) ->
     if abs(own - rate) > _RATE_WITHIN * own:
         raise BadInput(
             "trace_rate_differs",
-            f"{path} at {speed:g} times its speed has {own:.4g} requests a second; the load says {rate:g}",
+            f"{path} at {speed:g} times its speed has {own:.4g} requests/s; the load says {rate:g}",
             why="with a speed the trace keeps its own times, so the load cannot be chosen freely",
             fix=f"write the load as {{request_rate: {own:.4g}}}, or leave `speed` out: the load then sets the pace",
         )

@@ -15,6 +15,7 @@ from whichbits.analyze.curves.load_curves import MARGIN, METRICS, curves, load_u
 from whichbits.analyze.curves.slo import below_use, enough, held_words, slo_counts, wilson
 from whichbits.analyze.summary import Metric, SloCapacity
 from whichbits.analyze.summary.verdicts import Regime
+from whichbits.language.amounts import amount
 from whichbits.language.phrase import joined, listed, phrase
 
 _NAME: Name = "high_load_latency"
@@ -161,9 +162,9 @@ def _by_shares(compared: Compared, best: SloCapacity) -> Regime:
 def _good(counts: Counts | None, arm: str | None) -> str:
     if counts is None:
         return phrase("of {arm} not known", arm=arm)
-    good, sent = f"{counts[0]:.0f}", str(counts[1])
+    good, sent = f"{counts[0]:.0f}", counts[1]
     if arm is None:
-        return phrase("{good} of {sent} requests hold the SLO", good=good, sent=sent)
+        return phrase("the SLO is held by {good} of {requests}", good=good, requests=amount(sent, "request"))
     return phrase("{good} of {sent} of {arm}", good=good, sent=sent, arm=arm)
 
 

@@ -111,7 +111,7 @@ def _facts_line(record: ArmRecord) -> str:
         "KV cache": ("kv_cache_tokens", "{:,} tokens"),
         **_computes_in(facts),
         "kernel": ("quant_kernels", "{}"),
-        "started beside": ("started_beside", "{} others"),
+        "started beside": ("started_beside", "{} more"),
     }
     known = [
         f"{word} {layout.format(facts[key].value)}"

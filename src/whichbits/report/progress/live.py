@@ -25,6 +25,7 @@ from whichbits.conduct.events import (
     StudyStarted,
     WarmingUp,
 )
+from whichbits.language.amounts import amount
 from whichbits.record.schema import Cell
 from whichbits.report.progress.pace import Pace
 from whichbits.report.wording import MISSING, duration, load_text, number, plain
@@ -139,7 +140,7 @@ class Panel:
         progress, cell = self._pace.progress, self._pace.current
         finished, requests = (progress.finished, progress.requests) if progress else (0, self._pace.requests)
         row = Table.grid(padding=(0, 2))
-        words = _counts(progress) if progress else f"0/{requests} requests"
+        words = _counts(progress) if progress else f"0/{amount(requests, 'request')}"
         name = "" if cell is None else self._names.of(cell)
         bar = ProgressBar(
             total=max(1, requests), completed=finished, width=min(_BAR_WIDTH, self._live.console.width // 4)
@@ -187,7 +188,7 @@ def event_line(event: Event, names: _Names) -> str:  # noqa: PLR0911 - a line an
         case WarmingUp():
             return plain(f"{event.arm}: warming up")
         case CellStarted():
-            return f"{names.of(event.cell)}  started, {event.requests} requests"
+            return f"{names.of(event.cell)}  started, {amount(event.requests, 'request')}"
         case CellProgress():
             return _counts(event)
         case CellFinished():
@@ -214,15 +215,14 @@ def _plan_line(event: StudyStarted) -> str:
     arms = ", ".join(event.arms)
     if event.budget_s is not None:
         return f"a search over {arms}, at most {duration(event.budget_s)}"
-    return f"{len(event.cells)} cells over {arms}{_estimate(event)}"
+    return f"{amount(len(event.cells), 'cell')} over {arms}{_estimate(event)}"
 
 
 def _finished_line(event: CellFinished, names: _Names) -> str:
     cell = event.cell
-    requests = MISSING if cell.requests is None else str(cell.requests)
     parts = [
         names.of(cell),
-        f"{requests:>5} requests" if cell.state == "done" else f"{cell.state:>14}",
+        f"{_requests(cell):>14}" if cell.state == "done" else f"{cell.state:>14}",
         f"{number(event.output_tokens_per_s):>6} tok/s",
         f"TPOT {number(event.tpot_p50_ms):>5} ms",
         *([f"{cell.failed} failed"] if cell.failed else []),
@@ -230,10 +230,16 @@ def _finished_line(event: CellFinished, names: _Names) -> str:
     return "  ".join(parts)
 
 
+def _requests(cell: Cell) -> str:
+    """Return how many there were; a lone one stands in the column of the others' numbers."""
+    told = f"{MISSING} requests" if cell.requests is None else amount(cell.requests, "request")
+    return f"{told} " if cell.requests == 1 else told
+
+
 def _counts(progress: CellProgress) -> str:
     failed = f" ({progress.failed} failed)" if progress.failed else ""
     speed = progress.output_tokens / progress.elapsed_s if progress.elapsed_s > 0 else None
-    return f"{progress.finished}/{progress.requests} requests{failed}  {number(speed)} tok/s"
+    return f"{progress.finished}/{amount(progress.requests, 'request')}{failed}  {number(speed)} tok/s"
 
 
 def _left(seconds: float | None) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from whichbits.analyze.quality.measures import ArmQuality, Distance, Quality, QualityVerdict, TradeOff, Valued
 from whichbits.analyze.summary import Summary
+from whichbits.language.amounts import amount
 from whichbits.language.phrase import joined, phrase
 from whichbits.record.schema import Manifest
 from whichbits.report.sheets.sheet import Sheet
@@ -230,9 +231,9 @@ def _noise(quality: Quality) -> Iterator[str]:
     if noise.answers:
         parts.append(
             phrase(
-                "{identical_answers} of {answers} answers are the same",
+                "{identical_answers} of {answers} alike",
                 identical_answers=noise.identical_answers,
-                answers=noise.answers,
+                answers=amount(noise.answers, "answer"),
             )
         )
     if parts:
