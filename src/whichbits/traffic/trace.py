@@ -1,6 +1,7 @@
 """Requests of a trace: its lengths in order of time, and its hashes as blocks that equal hashes share."""
 
 from whichbits.errors import BadInput
+from whichbits.language.amounts import amount
 from whichbits.study.arrivals import TraceArrivals
 from whichbits.study.recorded_traffic import TraceTraffic
 from whichbits.traffic.asked import Asked
@@ -97,7 +98,7 @@ def _refuse_other_rate(path: str, kept: KeptTrace, speed: float, rate: float) ->
 def _without_span(path: str, count: int) -> BadInput:
     return BadInput(
         "trace_without_span",
-        f"the first {count} requests of {path} come at one moment",
+        f"no time passes within the first {amount(count, 'request')} of {path}",
         why="a trace of one request or one time stamp has no pattern to follow",
         fix="send more requests, take another trace, or arrivals of another kind",
     )

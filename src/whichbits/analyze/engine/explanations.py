@@ -129,7 +129,7 @@ def _retokenised(page: Page, _: Sequence[Page]) -> str | None:
     if abs(prompt) > RETOKENISED_SHARE * own:
         return None
     return phrase(
-        "{prompt:+,} tokens over the same requests: prompts went as text, and the server splits them differently",
+        "prompt tokens over the same requests {prompt:+,}: prompts went as text, which the server splits otherwise",
         prompt=prompt,
     )
 
