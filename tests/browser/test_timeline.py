@@ -135,7 +135,7 @@ def test_the_table_holds_every_request_that_is_shown(chart: Locator) -> None:
 
 def test_another_cell_is_chosen_by_arm_and_load(chart: Locator) -> None:
     chart.get_by_label("arm").select_option("w4a8")
-    expect(chart.get_by_text("w4a8 at c8, repeat 1: all 1 requests")).to_be_visible()
+    expect(chart.get_by_text("w4a8 at c8, repeat 1: the only request.")).to_be_visible()
 
     chart.get_by_label("load").select_option("c32")
     expect(chart.get_by_text("w4a8 at c32, repeat 1")).to_be_visible()

@@ -45,7 +45,7 @@ def said(python: Path, study: Study | None = None, commands: Path | None = None)
 def test_a_whole_environment_has_no_problem(tmp_path: Path) -> None:
     found = said(interpreter(tmp_path, WHOLE))
     assert {each.state for each in found.values()} <= {"good", "note"}
-    assert found["requirements"].found == "all 3 requirements of vllm are met"
+    assert found["requirements"].found == "nothing that vllm requires is missing (3 requirements)"
     assert "CUDA 13.0" in found["cuda_builds"].found
 
 

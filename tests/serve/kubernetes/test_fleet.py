@@ -232,7 +232,7 @@ async def test_too_few_pods_and_what_the_others_wait_for(tmp_path: Path, cluster
     refused = await refusal(tmp_path, ServerNotReady, arm={"replicas": 2})
 
     assert refused.code == "pods_not_ready"
-    assert "1 of 2 pods are ready" in refused.what
+    assert "1 of 2 pods ready" in refused.what
     assert "pod vllm-pm7wp: Unschedulable: 0/3 nodes have 1 free nvidia.com/gpu" in refused.why
 
 

@@ -164,7 +164,7 @@ def _good(counts: Counts | None, arm: str | None) -> str:
         return phrase("of {arm} not known", arm=arm)
     good, sent = f"{counts[0]:.0f}", counts[1]
     if arm is None:
-        return phrase("the SLO is held by {good} of {requests}", good=good, requests=amount(sent, "request"))
+        return phrase("{good} of {requests} held the SLO", good=good, requests=amount(sent, "request"))
     return phrase("{good} of {sent} of {arm}", good=good, sent=sent, arm=arm)
 
 

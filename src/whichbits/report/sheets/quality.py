@@ -231,7 +231,7 @@ def _noise(quality: Quality) -> Iterator[str]:
     if noise.answers:
         parts.append(
             phrase(
-                "{identical_answers} of {answers} alike",
+                "{identical_answers} of {answers} the same",
                 identical_answers=noise.identical_answers,
                 answers=amount(noise.answers, "answer"),
             )
