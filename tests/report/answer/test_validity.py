@@ -70,7 +70,7 @@ def test_who_may_be_as_good_as_a_leader_stands_below_its_name() -> None:
 
     (found,) = answers(summary)
 
-    assert [each.doubt for each in found.segments] == ["either arm from 6.0 to 9.0; not told apart from w8a8 at 4", ""]
+    assert [each.doubt for each in found.segments] == ["either arm from 6 to 9; not told apart from w8a8 at 4", ""]
 
 
 def test_a_row_of_which_one_repeat_was_limited_says_so_and_shows_the_other() -> None:
