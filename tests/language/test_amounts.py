@@ -57,7 +57,7 @@ NEVER_ONE = (
 """How such texts begin."""
 NOT_COUNTED = re.compile(
     r"\.1f\}|kv_cache_tokens|tokens_per_request|held\} requests of this|\{output_tokens\} output|\{longest\}|ratio:\.0f"
-    r"|\{tokens\} tokens each|\{(?:has|name)\} runs|\{(?:url|arm)\} answers|those are \{tokens:,\}"
+    r"|\{tokens\} tokens each|\{(?:has|name)\} runs|\{(?:url|arm)\} answers|\{path\} starts|those are \{tokens:,\}"
 )
 """Fractions, sizes of a KV cache or of the longest request, and words that are verbs here."""
 

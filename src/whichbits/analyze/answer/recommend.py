@@ -58,10 +58,11 @@ def recommend(
     ends = (float(loads[0]), float(loads[-1]))
     scope = _Scope(unit, _range(loads), _missing([arm for arm in arms if arm not in found]))
     parts = tuple(stretches(ranges, turns, ends))
-    claim = _claim(parts, field, dict(_placed(ranges, uncertain)), scope)
+    rivals = tuple(_rivals(each, field) for each in parts)
+    claim = _claim(parts, rivals, dict(_placed(ranges, uncertain)), scope, loads.tolist())
     text = _text(METRICS[metric].name, claim, scope, several=len(ranges) > 1)
     gone = left_out(cells, compared, metric, unit, loads.tolist())
-    return Recommendation(metric, ranges, text, uncertain, undecided, parts, tuple(loads.tolist()), gone)
+    return Recommendation(metric, ranges, text, uncertain, undecided, parts, tuple(loads.tolist()), gone, rivals)
 
 
 def _all_level(cost: Floats) -> bool:
@@ -84,24 +85,27 @@ def _missing(arms: Sequence[str]) -> str:
     return phrase("; no usable cells of {list}", list=joined(", ", arms)) if arms else ""
 
 
-def _doubt(found: Range, field: Field) -> str:
-    """Return, in parentheses, the arms that the range's arm is not shown to be better than, and at which loads."""
-    others = [arm for arm in field.arms if arm != found[0]]
-    if not field.crossovers:
+def _rivals(stretch: Stretch, field: Field) -> str:
+    """Return the arms that a stretch's arm is not shown to be better than, and at which loads; empty where none is."""
+    if len(stretch.arms) > 1 or not field.crossovers:
         return ""
+    found: Range = (stretch.arms[0], stretch.low, stretch.high)
+    others = [arm for arm in field.arms if arm != found[0]]
     level = [arm for arm in others if not _told_apart(found, arm, field)]
     if level and level == others:
-        return phrase(" (not told apart from any other)")
-    in_part = {arm: field.maybe_ahead(found, arm) for arm in others if arm not in level}
+        return phrase("any other")
+    in_part = {arm: field.level_at(found, arm) for arm in others if arm not in level}
     told = [
-        *level,
-        *(
-            phrase("{arm} at {loads}", arm=arm, loads=listed([load_words(load) for load in loads]))
-            for arm, loads in in_part.items()
-            if loads
-        ),
+        phrase("{arm} at {loads}", arm=arm, loads=listed([load for run in runs for load in _run(run)]))
+        for arm, runs in in_part.items()
+        if runs
     ]
-    return phrase(" (not told apart from {list})", list=joined(", ", told)) if told else ""
+    return joined("; " if told else ", ", (*level, *told))
+
+
+def _run(loads: Sequence[float]) -> list[str]:
+    """Return neighbouring loads as one range, unless they are few: ``1 to 23``, or ``1`` and ``5``."""
+    return [range_words((loads[0], loads[-1]))] if len(loads) > 2 else [load_words(load) for load in loads]
 
 
 def _told_apart(found: Range, other: str, field: Field) -> bool:
@@ -149,11 +153,13 @@ def _nobody() -> Phrase:
     return phrase("no arm ahead by more than {margin:.0%}", margin=MARGIN)
 
 
-def _claim(found: Sequence[Stretch], field: Field, ends: dict[float, Interval], scope: _Scope) -> str:
+def _claim(
+    found: Sequence[Stretch], rivals: Sequence[str], ends: dict[float, Interval], scope: _Scope, loads: Sequence[float]
+) -> str:
     if not found:
         return _nobody()
-    named = [_named(each, field) for each in found]
-    return _handed_over(found, named, ends, scope.unit, field.loads.tolist())
+    named = [_named(each, level) for each, level in zip(found, rivals, strict=True)]
+    return _handed_over(found, named, ends, scope.unit, loads)
 
 
 def _handed_over(
@@ -187,11 +193,11 @@ def _handed_over(
     return joined(", ", parts)
 
 
-def _named(stretch: Stretch, field: Field) -> str:
+def _named(stretch: Stretch, rivals: str) -> str:
     if len(stretch.arms) > 1:
         return _first_or_then(stretch.arms)
     (arm,) = stretch.arms
-    return phrase("{arm}{doubt}", arm=arm, doubt=_doubt((arm, stretch.low, stretch.high), field))
+    return phrase("{arm}{doubt}", arm=arm, doubt=phrase(" (not told apart from {list})", list=rivals) if rivals else "")
 
 
 def _first_or_then(arms: Sequence[str]) -> Phrase:
