@@ -73,10 +73,8 @@ def written() -> dict[str, str]:
 
 
 def _written(node: ast.JoinedStr) -> str:
-    return "".join(
-        part.value if isinstance(part, ast.Constant) else f"{{{ast.unparse(part.value)}}}"  # type: ignore[attr-defined]
-        for part in node.values
-    )
+    parts = (f"{{{ast.unparse(part.value)}}}" if isinstance(part, ast.FormattedValue) else part for part in node.values)
+    return "".join(str(part.value) if isinstance(part, ast.Constant) else str(part) for part in parts)
 
 
 def test_no_text_counts_by_itself_what_may_be_one() -> None:

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from tests.report.make_summary import make_manifest, make_summary
-from whichbits.analyze.answer.predictions import ScoredPrediction
 from whichbits.analyze.summary import Recommendation, Summary
+from whichbits.analyze.summary.verdicts import ScoredPrediction
 from whichbits.report.answer.lead import checks
 from whichbits.report.answer.predicted import banner, interval_rows
 from whichbits.report.answer.validity import scope_text
