@@ -70,7 +70,7 @@ def test_a_python_that_cannot_have_the_version_which_the_study_names(tmp_path: P
     assert found.state == "problem"
     assert "0.8.5.post1" in found.found
     assert found.fix is not None
-    assert "the newest vLLM, any from 0.10.2 on" in found.fix
+    assert "any vLLM from 0.10.2 on, of which 0.33 is the newest known here" in found.fix
 
 
 def test_a_torchaudio_of_another_cuda_with_the_index_that_has_the_right_one(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def _without_engine(interpreter: Interpreter, study: Study | None) -> Diagnosis:
             interpreter.path,
             f"{found}; vLLM {wanted}, which the study names, accepts Python {accepts} only",
             why="pip then finds no matching distribution, however the version is written",
-            fix=f"take {_releases(interpreter.version)}, which Python {interpreter.version} can have, "
+            fix=f"take what Python {interpreter.version} can have ({_releases(interpreter.version)}), "
             f"or a Python of {accepts}",
         )
     can = _releases(interpreter.version)
@@ -108,8 +108,10 @@ def _releases(python: str) -> str:
     stretches = releases_for(python)
     if not stretches:
         return "none"
-    first, end = stretches[-1]
-    return f"the newest vLLM, any from {first} on" if end is None else f"vLLM from {first} to the last before {end}"
+    (first, end), (_, newest) = stretches[-1], known_releases()
+    if end is None:
+        return f"any vLLM from {first} on, of which {newest} is the newest known here"
+    return f"vLLM from {first} to the last before {end}"
 
 
 def check_requirements(patient: Patient) -> Iterator[Diagnosis]:

@@ -5,7 +5,7 @@ import subprocess
 
 from whichbits.hardware.answering import Patience
 
-PATIENCE_S = 10.0
+PATIENCE_S = 8.0
 """For all that it is asked at a time: a driver that hangs does so for every question."""
 _QUERY = ("index", "name", "uuid", "memory.total", "driver_version", "power.limit", "clocks.max.sm")
 
