@@ -50,12 +50,12 @@ def table_html(rows: pa.Table) -> str:
         for row in shown.to_pylist()
     )
     size = _size(rows)
-    more = "" if shown.shape == rows.shape else f"; here the first {_size(shown)}"
+    more = "" if shown.shape == rows.shape else f"; the first {_size(shown, ' and ')}"
     return f"<div><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><small>{size}{more}</small></div>"
 
 
-def _size(rows: pa.Table) -> str:
-    return f"{amount(rows.num_rows, 'row')}, {amount(rows.num_columns, 'column')}"
+def _size(rows: pa.Table, between: str = ", ") -> str:
+    return f"{amount(rows.num_rows, 'row')}{between}{amount(rows.num_columns, 'column')}"
 
 
 def _short(value: object) -> str:
