@@ -93,13 +93,18 @@ def _rivals(stretch: Stretch, field: Field) -> str:
     level = [arm for arm in others if not _told_apart(found, arm, field)]
     if level and level == others:
         return phrase("any other")
-    in_part = {arm: field.maybe_ahead(found, arm) for arm in others if arm not in level}
-    told = (
-        phrase("{arm} at {loads}", arm=arm, loads=listed([load_words(load) for load in loads]))
-        for arm, loads in in_part.items()
-        if loads
-    )
-    return joined(", ", (*level, *told))
+    in_part = {arm: field.level_at(found, arm) for arm in others if arm not in level}
+    told = [
+        phrase("{arm} at {loads}", arm=arm, loads=listed([load for run in runs for load in _run(run)]))
+        for arm, runs in in_part.items()
+        if runs
+    ]
+    return joined("; " if told else ", ", (*level, *told))
+
+
+def _run(loads: Sequence[float]) -> list[str]:
+    """Return neighbouring loads as one range, unless they are few: ``1 to 23``, or ``1`` and ``5``."""
+    return [range_words((loads[0], loads[-1]))] if len(loads) > 2 else [load_words(load) for load in loads]
 
 
 def _told_apart(found: Range, other: str, field: Field) -> bool:
