@@ -20,6 +20,9 @@ PLACES = {
     "stage.writer.note": (0,),
     "writer.note": (0,),
     "notes.append": (0,),
+    "Notice": (0,),
+    "Pace": (4,),
+    "Decision": (0,),
 }
 """Where calls are given texts: by place, or by name."""
 WORDINGS = {
@@ -28,7 +31,6 @@ WORDINGS = {
     "record/definitions.py": ("DEFINITIONS", "_CLIENT_TOKENS"),
     "study/complaint.py": ("_WORDS", "_ANY_SCALAR"),
     "analyze/comparison/comparison.py": ("THIN", "NO_LOAD", "_NOT_TOLD"),
-    "conduct/estimate.py": ("_GPU", "_PACES"),
     "serve/mock/facts.py": ("DEVICE",),
     "arms/gpus.py": ("_OPERANDS",),
     "conduct/self_test/result.py": ("_WHY_ENDED",),
@@ -43,6 +45,9 @@ RETURNED = {
     "conduct/self_test/result.py": ("_sentence", "_why"),
     "doctor/packages.py": ("_releases",),
     "plan/fleets.py": ("binding",),
+    "predict/shipped.py": ("__str__",),
+    "serve/kubernetes/pods.py": ("_change", "_change_of_one"),
+    "serve/kubernetes/fleet.py": ("_silent",),
 }
 """Functions whose returned texts are told as they are."""
 
