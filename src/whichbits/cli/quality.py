@@ -42,7 +42,7 @@ def quality(
         output: Folder for run folders; the study's own is used where this is not given.
         json: Print summary.json on stdout, everything else on stderr.
         plain: Print progress as plain lines, even on a terminal.
-        lang: Language of the reports and of what is printed at the end; summary.json stays English.
+        lang: Language of the reports and of what is printed; summary.json stays English.
     """
     asked = _with_quality(_study_of(study))
     preflight(asked.arms)

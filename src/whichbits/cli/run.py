@@ -85,7 +85,7 @@ def run(
         print_manifests: Print a Kubernetes Deployment and Service for each arm, for `kubectl apply`; start nothing.
         image: Image of the Deployments of arms that name none.
         driver_image: Print a Job, too, that runs the study inside the cluster; its image has whichbits and kubectl.
-        lang: Language of the reports and of what is printed at the end; summary.json stays English.
+        lang: Language of the reports and of what is printed; summary.json stays English.
         metrics_port: Serve the study's progress for Prometheus at this port, while it runs; 0 takes a free one.
         metrics_host: The address to serve it at; any other than this machine's own lets others in.
     """
