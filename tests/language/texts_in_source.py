@@ -38,6 +38,7 @@ WORDINGS = {
 }
 """Modules whose named texts are told as they are."""
 RETURNED = {
+    "cli/misuse.py": ("_kind",),
     "study/complaint.py": ("_message", "_choice", "_suggestion"),
     "analyze/curves/meaning.py": ("_refusal",),
     "analyze/comparison/sides.py": ("refusal", "_different_work"),

@@ -20,7 +20,6 @@ LANGUAGE_VARIABLE = "WHICHBITS_LANG"
 LANGUAGE_FLAG = "--lang"
 
 _HELP_FLAGS = frozenset(("--help", "-h"))
-_BAD_INPUT = 2
 _PIPE_CLOSED = 141  # as shells write an end by SIGPIPE
 
 _QUESTION = "Which bits should you serve (16, W8A8, W4A16), from which load on, on your hardware and traffic, and why."
@@ -86,9 +85,10 @@ def exit_code(arguments: Sequence[str]) -> int:
     if not os.environ.get(LANGUAGE_VARIABLE, "unset"):
         del os.environ[LANGUAGE_VARIABLE]  # a CI step's variable without a value asks for nothing
     try:
-        outcome = _with_its_help(arguments)(arguments, exit_on_error=False, result_action="return_value")
-    except CycloptsError:  # already explained on stderr by cyclopts
-        return _BAD_INPUT
+        spoken = _with_its_help(arguments)
+        outcome = spoken(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+    except CycloptsError as error:
+        return _explain_misuse(error, arguments)
     except WhichbitsError as error:
         return _explain(error, arguments)
     except KeyboardInterrupt:
@@ -162,3 +162,9 @@ def _explain(error: WhichbitsError, arguments: Sequence[str]) -> int:
 
     print_error(error, Console(stderr=True), asked_language(arguments))
     return error.exit_code
+
+
+def _explain_misuse(error: CycloptsError, arguments: Sequence[str]) -> int:
+    from whichbits.cli.misuse import misuse
+
+    return _explain(misuse(error, _VERBS), arguments)

@@ -23,7 +23,7 @@ def asked_code(arguments: Sequence[str]) -> Code:
     asked = os.environ.get(LANGUAGE_VARIABLE)
     for word in words:
         if word == LANGUAGE_FLAG:
-            asked = next(words, None)
+            asked = next(words, asked)  # a flag at the end, which cannot be read, takes nothing away
         elif word.startswith(f"{LANGUAGE_FLAG}="):
             asked = word.removeprefix(f"{LANGUAGE_FLAG}=")
     return next((code for code in get_args(Code) if code == asked), "en")
