@@ -26,6 +26,7 @@ PLACES = {
 }
 """Where calls are given texts: by place, or by name."""
 WORDINGS = {
+    "doctor/cards.py": ("_UNQUANTISED",),
     "report/inspection/meanings.py": ("_OF_STARTS", "_OF_FILES", "_OF_BENCHMARKS", "_OF_SPEED"),
     "drive/answer/failure.py": ("MEANINGS",),
     "record/definitions.py": ("DEFINITIONS", "_CLIENT_TOKENS"),

@@ -70,7 +70,7 @@ def _unknown_flag(error: UnknownOptionError, verb: str) -> BadInput:
         "unknown_flag",
         f"`{verb}` has no flag {flag}",
         why="it is mistyped, or belongs to another command",
-        fix=f"did you mean {close}?" if close else f"`{verb} --help` lists its flags",
+        fix=f"did you mean `{close}`?" if close else f"`{verb} --help` lists its flags",
     )
 
 
@@ -117,7 +117,7 @@ def _unusable_value(name: str, value: str, hint: Any, verb: str) -> BadInput:
         "flag_value_unusable",
         f"{value!r} is no value for {name}",
         why=f"what it takes is {_kind(hint)}",
-        fix=f"did you mean {close!r}?" if close else f"correct it; `{verb} --help` says what it means",
+        fix=f"did you mean `{close}`?" if close else f"correct it; `{verb} --help` says what it means",
     )
 
 

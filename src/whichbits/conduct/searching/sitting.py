@@ -88,8 +88,11 @@ class Sitting:
         self.decided.end(reason, self.spent_s, enough_s)
         spent_s, starts_s = self.spent_s, self.spent_beside_cells_s
         more = "" if enough_s is None else f"; it would have gone on with `budget: {budget_words(enough_s)}` or more"
-        ended = f"the search ends: {reason}, after {spent_s:.0f} s, {starts_s:.0f} of them in starts and warm-up{more}"
-        self.stage.listen(Decision(ended))
+        self.stage.listen(
+            Decision(
+                f"the search ends: {reason}, after {spent_s:.0f} s, {starts_s:.0f} of them in starts and warm-up{more}"
+            )
+        )
 
     def _tell_of_starts(self) -> None:
         """Say once, after the first step, what is left for cells: starts are part of the budget."""
