@@ -110,11 +110,9 @@ def test_a_name_with_braces_is_text() -> None:
 
 
 def test_a_last_field_does_not_swallow_what_is_told_behind_it() -> None:
-    told = (
-        "the crossing of a / b in median TPOT: too noisy to say; narrowed the crossing of b / c in median TPOT from 4 to 32"
-        " to 8 to 16"
-    )
+    noisy = "the crossing of a / b in median TPOT: too noisy to say"
+    narrowed = "narrowed the crossing of b / c in median TPOT from 4 to 32 to 8 to 16"
 
-    assert tell(told, KOREAN) == (
+    assert tell(f"{noisy}; {narrowed}", KOREAN) == (
         "a / b의 TPOT 중앙값 교차점: 잡음이 커서 말할 수 없음; b / c의 TPOT 중앙값 교차점을 4~32에서 8~16으로 좁힘"
     )
