@@ -59,6 +59,20 @@ def test_a_stretch_that_nothing_decides_belongs_to_no_arm() -> None:
     assert [round(each.share, 3) for each in found.segments] == [0.667, 0.333]
 
 
+def test_who_may_be_as_good_as_a_leader_stands_below_its_name() -> None:
+    stretches = ((("fp16",), None, 8.0), (("w4a8",), 8.0, None))
+    _, summary = answered(
+        ranges=(("fp16", None, 8.0), ("w4a8", 8.0, None)),
+        uncertain=((6.0, 9.0),),
+        stretches=stretches,
+        level_with=("w8a8 at 4", ""),
+    )
+
+    (found,) = answers(summary)
+
+    assert [each.doubt for each in found.segments] == ["either arm from 6 to 9; not told apart from w8a8 at 4", ""]
+
+
 def test_a_row_of_which_one_repeat_was_limited_says_so_and_shows_the_other() -> None:
     summary = repeated(make_summary(failed=None))
     cells = tuple(replace(c, client_verdict="client_limited" if c.repeat == 1 else "client_ok") for c in summary.cells)
