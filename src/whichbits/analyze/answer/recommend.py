@@ -128,9 +128,8 @@ def _text(metric: str, claim: str, scope: _Scope, *, several: bool) -> Phrase:
     """
     title = phrase("{metric}: ", metric=metric)
     said = phrase(
-        " ({compared}{unit}{missing})",
-        compared=compared_at(scope.loads),
-        unit="" if several else unit_behind(scope.loads, scope.unit),
+        " ({compared}{missing})",
+        compared=compared_at(scope.loads, "" if several else unit_behind(scope.loads, scope.unit)),
         missing=scope.missing,
     )
     if scope.missing:

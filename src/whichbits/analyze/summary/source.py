@@ -6,9 +6,12 @@ SOURCES = {"measured": phrase("measured"), "imported": phrase("imported"), "pred
 """By the summary's ``source``."""
 
 
-def compared_at(loads: str) -> Phrase:
-    """Return of which loads an answer is: those at which arms were compared, wherever the numbers are from."""
-    return phrase("compared at {loads}", loads=loads)
+def compared_at(loads: str, unit: str = "") -> Phrase:
+    """Return of which loads an answer is: those at which arms were compared, wherever the numbers are from.
+
+    ``unit`` stands behind the loads, its space included, where it does not stand elsewhere.
+    """
+    return phrase("compared at {loads}{unit}", loads=loads, unit=unit)
 
 
 def met_at(source: str, loads: str) -> Phrase:

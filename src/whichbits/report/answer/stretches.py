@@ -44,7 +44,7 @@ def answers(summary: Summary) -> tuple[Answer, ...]:
     return tuple(
         Answer(
             name_of(entry.metric),
-            answer_text(entry),
+            answer_text(entry, summary),
             _segments(entry, summary),
             doubts(entry, summary, beside_text=False),
         )
@@ -61,7 +61,9 @@ def _segments(entry: Recommendation, summary: Summary) -> tuple[Segment, ...]:
         Segment(
             arm=joined(" / ", arms),
             sign=palette.get(arms[0]) if len(arms) == 1 else None,
-            extent=_extent(low, high, entry, loads) if len(loads) > 1 else phrase("at the load compared"),
+            extent=_extent(low, high, entry, loads)
+            if len(loads) > 1
+            else phrase("at {load}", load=short_load(loads[0])),
             share=_share(low or loads[0], high or loads[-1], loads[0], loads[-1]),
             doubt=_doubt(high, entry, level) if len(arms) == 1 else phrase("not told apart"),
         )
