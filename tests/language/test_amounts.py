@@ -28,6 +28,7 @@ NEVER_ONE = (
     "{noisy} of {count} pairs too noisy",
     "{count} loads from {first} to {last}",
     "none of {sent:,} requests failed",
+    "{finished}/{requests} requests",
     "all {total:,} requests, in the order of their sends.",
     "{shown} of {total:,} requests shown, in the order of their sends: ",
     "1 of {total} pairs of arms trades places",
@@ -52,12 +53,14 @@ NEVER_ONE = (
     "give --calibration FILE with up to {SAMPLES} texts of your traffic, one a line",
     # The page's script puts the number in, and has a text of its own for one.
     "{count} requests",
-    "{MISSING} requests",
+    # Of how many nobody knows.
+    "{missing} requests",
 )
 """How such texts begin."""
 NOT_COUNTED = re.compile(
-    r"\.1f\}|kv_cache_tokens|tokens_per_request|held\} requests of this|\{output_tokens\} output|\{longest\}|ratio:\.0f"
-    r"|\{tokens\} tokens each|\{(?:has|name)\} runs|\{(?:url|arm)\} answers|\{path\} starts|those are \{tokens:,\}"
+    r"\.1f\}|kv_cache_tokens|KV cache \{tokens|tokens_per_request|held\} requests of this|\{output_tokens\} output"
+    r"|\{longest\}|ratio:\.0f|\{tokens\} tokens each|\{(?:has|name)\} runs|\{(?:url|arm)\} answers|\{path\} starts"
+    r"|those are \{tokens:,\}"
 )
 """Fractions, sizes of a KV cache or of the longest request, and words that are verbs here."""
 
