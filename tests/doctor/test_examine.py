@@ -89,7 +89,7 @@ def test_an_interpreter_that_does_not_run_keeps_nothing_else_from_being_examined
 def test_an_interpreter_that_hangs_is_asked_once_and_keeps_nothing_else_from_being_examined(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("whichbits.doctor.interpreter._SECONDS", 0.2)
+    monkeypatch.setattr("whichbits.doctor.interpreter._SECONDS", 4.0)
     python, asked = tmp_path / "python", tmp_path / "asked"
     python.write_text(f"#!/bin/sh\necho >> {asked}\nexec sleep 60\n")
     python.chmod(0o755)
@@ -115,7 +115,7 @@ def test_an_nvidia_smi_that_hangs_is_told_with_what_is_not_known(
     (hanging / "nvidia-smi").write_text(f"#!/bin/sh\necho >> {tmp_path}/asked\nexec sleep 60\n")
     (hanging / "nvidia-smi").chmod(0o755)
     monkeypatch.setenv("PATH", str(hanging), prepend=":")
-    monkeypatch.setattr("whichbits.doctor.examine.look_at_cards", lambda: look_at_cards(0.2))
+    monkeypatch.setattr("whichbits.doctor.examine.look_at_cards", lambda: look_at_cards(4.0))
     study = study_of(tmp_path, interpreter(tmp_path / "env", {"vllm": Package(NEW)}))
 
     assert exit_code(["doctor", str(study), "--no-imports", "--json"]) == 3

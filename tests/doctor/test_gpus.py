@@ -114,7 +114,7 @@ def test_a_card_of_which_only_the_state_is_told_is_not_called_free(
     asked = program.read_text().replace("*clocks_event_reasons*) ", "*clocks_event_reasons*) exec sleep 60; ")
     program.write_text(asked.replace("#!/bin/sh\n", f"#!/bin/sh\necho >> {tmp_path}/asked\n"))
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    found = {each.code: each for each in check_gpus(Patient((), None, look_at_cards(1.0)))}
+    found = {each.code: each for each in check_gpus(Patient((), None, look_at_cards(5.0)))}
 
     assert set(found) == {"nvidia_smi_silent", "gpu_power_capped"}
     assert "what slows the cards and who uses them are not known" in found["nvidia_smi_silent"].found

@@ -28,7 +28,7 @@ def test_one_that_hangs_ends_with_all_that_it_started(tmp_path: Path) -> None:
     """A wrapper's child holds the pipes, and would be waited for to its end."""
     said = tmp_path / "pid"
     with pytest.raises(subprocess.TimeoutExpired):
-        answer(["sh", "-c", f"sleep 60 & echo $! > {said}; wait"], 0.5)
+        answer(["sh", "-c", f"sleep 60 & echo $! > {said}; wait"], 4)
 
     child = int(said.read_text())
     deadline = time.monotonic() + 20

@@ -75,9 +75,9 @@ def test_one_that_hangs_is_asked_once_and_leaves_cards_unknown(tmp_path: Path, m
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
 
-    assert look_at_cards(0.2) == Cards(silent=True)
+    assert look_at_cards(4.0) == Cards(silent=True)
     assert (tmp_path / "asked").read_text() == "\n"
-    monkeypatch.setattr("whichbits.hardware.nvidia_smi.NvidiaSmi", lambda: NvidiaSmi(0.2))
+    monkeypatch.setattr("whichbits.hardware.nvidia_smi.NvidiaSmi", lambda: NvidiaSmi(4.0))
     assert installed_gpus() is None
     assert used_memory_mib() is None
     assert device_name(None, (0,)) is None

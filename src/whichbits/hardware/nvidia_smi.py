@@ -5,8 +5,9 @@ import subprocess
 
 from whichbits.hardware.answering import Patience
 
-PATIENCE_S = 8.0
-"""For all that it is asked at a time: a driver that hangs does so for every question."""
+PATIENCE_S = 20.0
+"""For all that it is asked at a time: a driver that hangs does so for every question. Without persistence mode it wakes
+every card anew, a second or two each: eight of them still answer."""
 _QUERY = ("index", "name", "uuid", "memory.total", "driver_version", "power.limit", "clocks.max.sm")
 
 
