@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.doctor.pretend import Package, interpreter
-from whichbits.doctor.gpus import driver, look_at
+from whichbits.doctor.diagnosis import Patient
+from whichbits.doctor.gpus import check_gpus, driver, look_at
 from whichbits.doctor.interpreter import ask_interpreter
 from whichbits.hardware.gpu_states import GpuState, GpuUser, gpu_states, gpu_users
 
@@ -101,6 +102,18 @@ def test_what_the_driver_does_not_say_is_unknown(monkeypatch: pytest.MonkeyPatch
 def test_no_card_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert gpu_states() == []
+
+
+def test_a_driver_that_fails_is_not_called_a_missing_card(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = tmp_path / "nvidia-smi"
+    program.write_text("#!/bin/sh\necho 'Failed to initialize NVML: Driver/library version mismatch'\nexit 18\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+
+    (said,) = check_gpus(Patient((), None, ()))
+
+    assert (said.code, said.state) == ("nvidia_smi_failed", "problem")
+    assert "Driver/library version mismatch" in said.found
 
 
 @pytest.mark.parametrize(("version", "code"), [("580.65.06", "driver"), ("575.57.08", "driver_old")])

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from whichbits.hardware.gpu_states import gpu_states, gpu_users
-from whichbits.hardware.nvidia_smi import device_name, installed_gpus
+from whichbits.hardware import nvidia_smi
+from whichbits.hardware.nvidia_smi import device_name, installed_gpus, trouble
 
 CARDS = """0, NVIDIA H200, GPU-a, 143771 MiB, 580.82.07, 700.00 W, 1980 MHz
 1, NVIDIA H200, GPU-b, 143771 MiB, 580.82.07, 700.00 W, 1980 MHz
@@ -67,3 +68,40 @@ def test_no_driver_is_no_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
     assert installed_gpus() == []
     assert device_name([], None) is None
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ("echo 'Failed to initialize NVML: Driver/library version mismatch'; exit 18", "ends with 18: Failed to init"),
+        ("exit 9", "ends with 9: it says nothing"),
+        ("exec sleep 60", "does not answer within 0.2 s"),
+        ("echo 'GPU 0: NVIDIA L4 (UUID: GPU-a)'", "lists cards, but"),
+    ],
+    ids=["another driver", "without a word", "hangs", "an unknown field"],
+)
+def test_an_nvidia_smi_that_fails_says_how(
+    script: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nvidia_smi, "_LISTING_SECONDS", 0.2 if "sleep" in script else 30.0)
+    program = tmp_path / "nvidia-smi"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+
+    assert (trouble() or "").startswith(told)
+
+
+def test_a_calm_answer_without_cards_is_no_trouble(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "nvidia-smi"
+    program.write_text("#!/bin/sh\necho 'No devices found.'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+
+    assert trouble() is None
+
+
+def test_no_nvidia_smi_is_no_trouble(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    assert trouble() is None

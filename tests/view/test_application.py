@@ -3,7 +3,7 @@
 import json
 import os
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -145,6 +145,41 @@ async def test_a_broken_run_is_named_and_harms_no_other(browse: Browse, tmp_path
     assert made.name in page
     assert "run.json cannot be read" in await text(client, "/runs/broken/", 422)
     await text(client, "/runs/broken/report", 422)
+
+
+async def test_a_run_that_nobody_foresaw_harms_no_other(browse: Browse, tmp_path: Path) -> None:
+    made = make_run(tmp_path)
+    deep, odd = tmp_path / "deep", tmp_path / os.fsdecode(b"od\xffd")
+    for folder in (deep, odd):
+        shutil.copytree(made, folder)
+    (deep / "run.json").write_bytes(b'{"study": ' + b"[" * 100_000)
+    (made / os.fsdecode(b"fi\xffle.log")).write_text("found")
+    os.mkfifo(made / "summary.json")
+    client = await browse()
+
+    page = await text(client, "/")
+    assert all(name in page for name in (made.name, "deep", "od\ufffdd"))
+    assert "recursion depth" in await text(client, "/runs/deep/", 422)
+    assert "is not UTF-8" in await text(client, "/runs/od%EF%BF%BDd/", 422)
+    assert "fi\ufffdle.log" in await text(client, f"/runs/{made.name}/")
+    assert await text(client, f"/runs/{made.name}/files/fi%EF%BF%BDle.log") == "found"
+
+
+async def test_a_run_removed_while_it_is_read_takes_no_list_with_it(
+    browse: Browse, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    made, going = make_run(tmp_path), running(tmp_path)
+    look = Path.iterdir
+
+    def gone(path: Path) -> Iterator[Path]:
+        if path == going:
+            raise FileNotFoundError(2, "No such file or directory", str(path))
+        return look(path)
+
+    monkeypatch.setattr(Path, "iterdir", gone)
+    client = await browse()
+
+    assert made.name in await text(client, "/")
 
 
 async def test_names_are_never_markup(browse: Browse, tmp_path: Path) -> None:

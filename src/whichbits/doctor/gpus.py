@@ -8,6 +8,7 @@ from whichbits.doctor.diagnosis import Diagnosis, Patient, good
 from whichbits.doctor.interpreter import Interpreter
 from whichbits.doctor.releases import oldest_driver
 from whichbits.hardware.gpu_states import GpuState, GpuUser, gpu_users
+from whichbits.hardware.nvidia_smi import trouble
 from whichbits.study.arm import Arm
 
 _FREE_MIB = 1024
@@ -17,7 +18,8 @@ _BUSY_PERCENT = 5
 
 def check_gpus(patient: Patient) -> Iterator[Diagnosis]:
     """Look at every card of this machine."""
-    states, users = patient.gpus, gpu_users()
+    states = patient.gpus
+    users = gpu_users() if states else []
     if not states:
         yield _no_gpu(patient)
     for state in states:
@@ -27,7 +29,10 @@ def check_gpus(patient: Patient) -> Iterator[Diagnosis]:
 
 
 def _no_gpu(patient: Patient) -> Diagnosis:
-    if patient.study is not None and not any(needs_gpu(arm, patient) for arm in patient.study.arms.values()):
+    unneeded = patient.study is not None and not any(needs_gpu(arm, patient) for arm in patient.study.arms.values())
+    if (told := trouble()) is not None:
+        return _driver_trouble(told, unneeded=unneeded)
+    if unneeded:
         return good("no_gpu", "GPU", "no NVIDIA card is seen here, and no arm of the study needs one")
     return Diagnosis(
         "no_gpu",
@@ -36,6 +41,19 @@ def _no_gpu(patient: Patient) -> Diagnosis:
         "no NVIDIA card is seen here",
         why="there is none, the driver is not loaded, or the container was started without --gpus all",
         fix="`nvidia-smi` must list it; without a card use the embedded engine, or `whichbits predict`",
+    )
+
+
+def _driver_trouble(told: str, *, unneeded: bool) -> Diagnosis:
+    return Diagnosis(
+        "nvidia_smi_failed",
+        "note" if unneeded else "problem",
+        "GPU",
+        f"nvidia-smi is here and {told}",
+        why="the driver was updated without a restart, its module is not loaded, a card fell off the bus, or the "
+        "container has another driver's libraries",
+        fix="look for NVRM and Xid in `dmesg`, reload the driver or restart the machine, until `nvidia-smi` lists its "
+        "cards",
     )
 
 

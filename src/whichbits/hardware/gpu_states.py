@@ -67,7 +67,7 @@ class GpuUser:
 def gpu_states() -> list[GpuState]:
     """Return one state a card; empty where there is no card or no driver."""
     rows = [dict(zip(_FIELDS, row, strict=True)) for row in ask("gpu", _FIELDS)]
-    slowed = _slowed()
+    slowed = _slowed() if rows else {}
     return [_state(row, slowed.get(row["uuid"], ())) for row in rows]
 
 

@@ -5,6 +5,9 @@ import subprocess
 
 _QUERY = ("index", "name", "uuid", "memory.total", "driver_version", "power.limit", "clocks.max.sm")
 _SECONDS = 20.0
+_LISTING_SECONDS = 10.0
+_SAID = 200
+"""Letters of a complaint that are repeated."""
 
 
 def ask(what: str, fields: tuple[str, ...], *, units: bool = False) -> list[list[str]]:
@@ -26,6 +29,30 @@ def ask(what: str, fields: tuple[str, ...], *, units: bool = False) -> list[list
     except (OSError, subprocess.SubprocessError, csv.Error):
         return []
     return [row for row in rows if len(row) == len(fields) and (fields[0] != "index" or row[0].isdecimal())]
+
+
+def trouble() -> str | None:
+    """Return what is the matter where no card is listed; None without nvidia-smi, and where it calmly lists none."""
+    try:
+        listed = subprocess.run(
+            ["nvidia-smi", "-L"],
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+            timeout=_LISTING_SECONDS,
+        )
+    except FileNotFoundError:
+        return None
+    except subprocess.TimeoutExpired:
+        return f"does not answer within {_LISTING_SECONDS:g} s"
+    except OSError as error:
+        return f"does not start: {error.strerror}"
+    said = [line.strip() for line in (listed.stdout + listed.stderr).splitlines() if line.strip()]
+    if listed.returncode:
+        return f"ends with {listed.returncode}: {said[0][:_SAID] if said else 'it says nothing'}"
+    lists = any(line.startswith("GPU ") for line in said)
+    return "lists cards, but does not tell of their state" if lists else None
 
 
 def installed_gpus() -> list[dict[str, str]]:
