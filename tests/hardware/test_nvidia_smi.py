@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from whichbits.hardware.gpu_states import gpu_states, gpu_users
 from whichbits.hardware import nvidia_smi
+from whichbits.hardware.gpu_states import gpu_states, gpu_users
 from whichbits.hardware.nvidia_smi import device_name, installed_gpus, trouble
 
 CARDS = """0, NVIDIA H200, GPU-a, 143771 MiB, 580.82.07, 700.00 W, 1980 MHz

@@ -1,5 +1,6 @@
 """The pages over a folder of runs, asked for as a browser asks."""
 
+import asyncio
 import json
 import os
 import shutil
@@ -18,6 +19,7 @@ from tests.record.make_run import TWO_ARMS, make_run, manifest
 from whichbits.record.schema import Cell
 from whichbits.record.writer import RunWriter
 from whichbits.report.rebuild import rebuild_reports
+from whichbits.view import application as view
 from whichbits.view import files
 from whichbits.view.application import application
 
@@ -180,6 +182,28 @@ async def test_a_run_removed_while_it_is_read_takes_no_list_with_it(
     client = await browse()
 
     assert made.name in await text(client, "/")
+
+
+async def test_a_client_that_takes_its_time_does_not_hold_up_the_end(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(view, "_GRACE_S", 0.1)
+    run = make_run(tmp_path, loads=(1,))
+    (run / "long.log").touch()
+    os.truncate(run / "long.log", 1 << 30)
+    address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    stop = asyncio.Event()
+    served = asyncio.ensure_future(
+        view.serve(application(tmp_path, "127.0.0.1", None), "127.0.0.1", 0, address.set_result, stop.wait())
+    )
+    host = URL(await address)
+    reader, writer = await asyncio.open_connection(host.host, host.port)
+    writer.write(f"GET /runs/{run.name}/files/long.log HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+    assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
+
+    stop.set()
+    await asyncio.wait_for(served, 30)  # half of what aiohttp waits by itself
+    writer.close()
 
 
 async def test_names_are_never_markup(browse: Browse, tmp_path: Path) -> None:

@@ -96,8 +96,8 @@ def _disk_full(error: OSError) -> BadInput:
     return BadInput(
         "disk_full",
         f"nothing more can be written{place}: {error.strerror}",
-        why="the disk is full, a quota is used up, or files may not grow further (`ulimit -f`); a run keeps what it had "
-        "written, and its servers are ended",
+        why="the disk is full, a quota is used up, or files may not grow further (`ulimit -f`); a run keeps what it "
+        "had written, and its servers are ended",
         fix="make room, then go on with `whichbits run --resume FOLDER`, or name another folder with --output",
     )
 

@@ -21,7 +21,7 @@ def open_the_closed() -> None:
 
 def unread(stream: IO[str] | None) -> IO[str]:
     """Return ``stream`` so that writing to it never fails: what nobody can read any more is dropped."""
-    return open(os.devnull, "w", encoding="utf-8") if stream is None else _Unread(stream)  # noqa: SIM115 - until the end
+    return open(os.devnull, "w", encoding="utf-8") if stream is None else _Unread(stream)
 
 
 class _Unread:

@@ -33,7 +33,7 @@ class _Traffic(msgspec.Struct):
 
 
 class _Study(msgspec.Struct):
-    arms: dict[str, _Arm] = {}  # noqa: RUF012 - msgspec copies it
+    arms: dict[str, _Arm] = {}
     traffic: _Traffic | None = None
     arrivals: _Arrivals | None = None
     request: dict[str, Any] | None = None
