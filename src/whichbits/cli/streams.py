@@ -2,7 +2,8 @@
 
 import os
 import sys
-from typing import IO, Any
+from pathlib import Path
+from typing import IO, Any, cast
 
 _STANDARD = (0, 1, 2)
 
@@ -21,7 +22,7 @@ def open_the_closed() -> None:
 
 def unread(stream: IO[str] | None) -> IO[str]:
     """Return ``stream`` so that writing to it never fails: what nobody can read any more is dropped."""
-    return open(os.devnull, "w", encoding="utf-8") if stream is None else _Unread(stream)
+    return Path(os.devnull).open("w", encoding="utf-8") if stream is None else cast("IO[str]", _Unread(stream))
 
 
 class _Unread:

@@ -17,7 +17,7 @@ class Stopped(Exception):  # noqa: N818 - an event, not an error
 
 @contextmanager
 def stop_on_signals(stop: asyncio.Event) -> Iterator[None]:
-    """Set ``stop`` on SIGINT, SIGTERM and SIGHUP while the block runs; the loop that waits for it may come and go within.
+    """Set ``stop`` on SIGINT, SIGTERM and SIGHUP while the block runs; the loop that waits may come and go within.
 
     Further signals change nothing: an impatient second Ctrl-C costs neither the record nor the report. SIGHUP, which a
     terminal sends as it closes, stays ignored where it is: so nohup asks.
