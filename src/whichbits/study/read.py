@@ -92,8 +92,8 @@ def _not_yaml(name: str, error: Exception) -> BadInput:
     return BadInput(
         "study_not_yaml",
         f"{name} is not YAML: {error}",
-        why="Indentation, an unclosed bracket or quote, a tab, a tag or date that YAML cannot make, or lists within lists "
-        "without end.",
+        why="Indentation, an unclosed bracket or quote, a tab, a tag or date that YAML cannot make, or lists within "
+        "lists without end.",
         fix="Mend the line named.",
     )
 
