@@ -88,7 +88,7 @@ def test_the_manifest_survives_the_disk(tmp_path: Path) -> None:
 def test_arms_stand_in_the_studys_order_whichever_server_was_ready_first(
     tmp_path: Path, named: dict[str, dict[str, str]] | None, read: list[str]
 ) -> None:
-    writer = RunWriter.create(tmp_path, replace(manifest(), study={"arms": named}))
+    writer = RunWriter.create(tmp_path, replace(manifest(), study={} if named is None else {"arms": named}))
     for name in ("bf16", "w4a16"):
         writer.arm(arm_record(name, TWO_ARMS[name]))
 
