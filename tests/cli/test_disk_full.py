@@ -16,7 +16,7 @@ def app_that_raises(monkeypatch: pytest.MonkeyPatch, error: OSError) -> None:
     monkeypatch.setattr(cli, "app", failing)
 
 
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
 def test_a_full_disk_ends_in_one_error(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], number: int
 ) -> None:

@@ -1,5 +1,6 @@
-"""A reader that has seen enough ends the command quietly."""
+"""A reader that has seen enough ends the command quietly, and ends no measurement."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -29,5 +30,36 @@ def test_reports_are_written_though_nobody_reads_the_terminal(tmp_path: Path) ->
     assert tool.stdout is not None
     tool.stdout.close()
 
-    tool.wait(timeout=60)
+    assert tool.wait(timeout=60) == 141
     assert {"summary.json", "report.md", "report.html"} <= {path.name for path in folder.iterdir()}
+
+
+STUDY = """
+name: unread
+every_arm: {engine: mock, model: m, options: {ttft_ms: 1, itl_ms: 1}}
+arms: {a: {weight_format: fp16}}
+traffic: {kind: random, input_tokens: 8, output_tokens: 2}
+loads: [1]
+cell: {requests: 4}
+warm_up: {at_least_requests: 1, at_most_requests: 1}
+"""
+
+
+def measured(tmp_path: Path, redirections: str) -> list[str]:
+    """Run the study under a shell, and return the states of its cells."""
+    study = tmp_path / "study.yaml"
+    study.write_text(STUDY)
+    tool = [sys.executable, "-c", "from whichbits.cli import main; main()", "run", str(study), "--output"]
+    command = ["sh", "-c", f'ulimit -c 0; exec "$@" {redirections}', "sh", *tool, str(tmp_path / "runs")]
+    subprocess.run(command, check=False, capture_output=True, timeout=120)
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert (folder / "report.html").exists()
+    return [cell["state"] for cell in json.loads((folder / "run.json").read_text())["cells"]]
+
+
+def test_a_run_goes_on_when_nothing_takes_its_progress(tmp_path: Path) -> None:
+    assert measured(tmp_path, "2>/dev/full") == ["done"]
+
+
+def test_a_run_needs_no_standard_stream(tmp_path: Path) -> None:
+    assert measured(tmp_path, "<&- >&- 2>&-") == ["done"]

@@ -68,7 +68,7 @@ async def test_a_cancelled_caller_leaves_no_work_behind() -> None:
     assert len(asyncio.all_tasks()) == 1
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("run", [asyncio.run, uvloop.run])
 def test_a_signal_wakes_a_waiting_loop_and_a_second_one_is_borne(number: int, run: type) -> None:
     stop, before = asyncio.Event(), signal.getsignal(number)
@@ -82,3 +82,12 @@ def test_a_signal_wakes_a_waiting_loop_and_a_second_one_is_borne(number: int, ru
             run(wait())
         os.kill(os.getpid(), number)  # no loop runs any more
     assert signal.getsignal(number) is before
+
+
+def test_a_closing_terminal_is_not_heard_under_nohup() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with stop_on_signals(asyncio.Event()):
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)

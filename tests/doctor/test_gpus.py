@@ -121,6 +121,18 @@ def test_a_card_of_which_only_the_state_is_told_is_not_called_free(
     assert (tmp_path / "asked").read_text().count("\n") == 2
 
 
+def test_a_driver_that_fails_is_not_called_a_missing_card(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = tmp_path / "nvidia-smi"
+    program.write_text("#!/bin/sh\necho 'Failed to initialize NVML: Driver/library version mismatch'\nexit 18\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+
+    (said,) = check_gpus(Patient((), None, look_at_cards(60)))
+
+    assert (said.code, said.state) == ("nvidia_smi_failed", "problem")
+    assert "Driver/library version mismatch" in said.found
+
+
 @pytest.mark.parametrize(("version", "code"), [("580.65.06", "driver"), ("575.57.08", "driver_old")])
 def test_the_driver_against_torch(tmp_path: Path, version: str, code: str) -> None:
     torch = Package("2.13.0", files={"torch/__init__.py": "", "torch/version.py": "cuda = '13.0'\n"})

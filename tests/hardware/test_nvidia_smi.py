@@ -81,3 +81,38 @@ def test_one_that_hangs_is_asked_once_and_leaves_cards_unknown(tmp_path: Path, m
     assert installed_gpus() is None
     assert used_memory_mib() is None
     assert device_name(None, (0,)) is None
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ("echo 'Failed to initialize NVML: Driver/library version mismatch'; exit 18", "ends with 18: Failed to init"),
+        ("exit 9", "ends with 9: it says nothing"),
+        ("echo 'GPU 0: NVIDIA L4 (UUID: GPU-a)'", "lists cards, but"),
+    ],
+    ids=["another driver", "without a word", "an unknown field"],
+)
+def test_an_nvidia_smi_that_fails_says_how(
+    script: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "nvidia-smi"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+
+    assert (look_at_cards(60).trouble or "").startswith(told)
+
+
+def test_a_calm_answer_without_cards_is_no_trouble(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "nvidia-smi"
+    program.write_text("#!/bin/sh\necho 'No devices found.'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+
+    assert look_at_cards(60) == Cards()
+
+
+def test_no_nvidia_smi_is_no_trouble(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    assert look_at_cards(60) == Cards()

@@ -1,5 +1,6 @@
 """What is written is what is read, whenever the writer was killed."""
 
+import os
 import shutil
 import tracemalloc
 from collections.abc import Callable
@@ -87,7 +88,7 @@ def test_the_manifest_survives_the_disk(tmp_path: Path) -> None:
 def test_arms_stand_in_the_studys_order_whichever_server_was_ready_first(
     tmp_path: Path, named: dict[str, dict[str, str]] | None, read: list[str]
 ) -> None:
-    writer = RunWriter.create(tmp_path, replace(manifest(), study={"arms": named}))
+    writer = RunWriter.create(tmp_path, replace(manifest(), study={} if named is None else {"arms": named}))
     for name in ("bf16", "w4a16"):
         writer.arm(arm_record(name, TWO_ARMS[name]))
 
@@ -220,9 +221,53 @@ def column_dropped(folder: Path) -> None:
     pq.write_table(table, folder / "requests.parquet")
 
 
+def nested_without_end(folder: Path) -> None:
+    deep = b"[" * 100_000 + b"]" * 100_000
+    (folder / "run.json").write_bytes(b'{"notes": ' + deep + b', "schema_version": 1}')
+
+
+def manifest_is_a_pipe(folder: Path) -> None:
+    (folder / "run.json").unlink()
+    os.mkfifo(folder / "run.json")
+
+
+def table_is_a_pipe(folder: Path) -> None:
+    (folder / "requests.parquet").unlink()
+    os.mkfifo(folder / "requests.parquet")
+
+
+def study_of(folder: Path, **keys: object) -> None:
+    told = msgspec.json.decode((folder / "run.json").read_bytes())
+    told["study"] |= keys
+    (folder / "run.json").write_bytes(msgspec.json.encode(told))
+
+
+def arms_are_a_list(folder: Path) -> None:
+    study_of(folder, arms=["a"])
+
+
+def price_is_a_word(folder: Path) -> None:
+    study_of(folder, arms={"bf16": {"price_per_hour": "cheap"}})
+
+
+def traffic_is_a_number(folder: Path) -> None:
+    study_of(folder, traffic=1)
+
+
+def predictions_are_a_number(folder: Path) -> None:
+    study_of(folder, predictions=7)
+
+
 @pytest.mark.parametrize(
     ("damage", "code"),
     [
+        (nested_without_end, "run_broken"),
+        (manifest_is_a_pipe, "unreadable_file"),
+        (table_is_a_pipe, "run_broken"),
+        (arms_are_a_list, "run_broken"),
+        (price_is_a_word, "run_broken"),
+        (traffic_is_a_number, "run_broken"),
+        (predictions_are_a_number, "run_broken"),
         (newer_manifest, "run_too_new"),
         (newer_table, "run_too_new"),
         (no_manifest, "run_not_found"),
@@ -241,6 +286,15 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path, damage: Callable[[Path],
         Run.load(folder).requests  # noqa: B018 - reading is lazy
 
     assert refused.value.code == code
+
+
+def test_a_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    folder = make_run(tmp_path, loads=(1,)).rename(tmp_path / os.fsdecode(b"r\xffn"))
+
+    with pytest.raises(BadInput, match="r\ufffdn is not UTF-8") as refused:
+        Run.load(folder)
+
+    assert refused.value.code == "run_name_unreadable"
 
 
 def test_timelines_hold_what_the_records_hold(tmp_path: Path) -> None:

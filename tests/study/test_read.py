@@ -96,6 +96,7 @@ def test_every_fault_is_said_at_once() -> None:
         ("a: &a {b: *a}\n", "study_invalid"),
         ("? [a]\n: b\n", "study_key_unusable"),
         ("a: 2026-99-99\n", "study_not_yaml"),
+        ("a: " + "[" * 5000 + "]" * 5000, "study_not_yaml"),
         ("a: !!python/object:os.system {}\n", "study_not_yaml"),
     ],
 )

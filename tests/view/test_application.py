@@ -1,9 +1,10 @@
 """The pages over a folder of runs, asked for as a browser asks."""
 
+import asyncio
 import json
 import os
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from tests.record.make_run import TWO_ARMS, make_run, manifest
 from whichbits.record.schema import Cell
 from whichbits.record.writer import RunWriter
 from whichbits.report.rebuild import rebuild_reports
+from whichbits.view import application as view
 from whichbits.view import files
 from whichbits.view.application import application
 
@@ -145,6 +147,63 @@ async def test_a_broken_run_is_named_and_harms_no_other(browse: Browse, tmp_path
     assert made.name in page
     assert "run.json cannot be read" in await text(client, "/runs/broken/", 422)
     await text(client, "/runs/broken/report", 422)
+
+
+async def test_a_run_that_nobody_foresaw_harms_no_other(browse: Browse, tmp_path: Path) -> None:
+    made = make_run(tmp_path)
+    deep, odd = tmp_path / "deep", tmp_path / os.fsdecode(b"od\xffd")
+    for folder in (deep, odd):
+        shutil.copytree(made, folder)
+    (deep / "run.json").write_bytes(b'{"study": ' + b"[" * 100_000)
+    (made / os.fsdecode(b"fi\xffle.log")).write_text("found")
+    os.mkfifo(made / "summary.json")
+    client = await browse()
+
+    page = await text(client, "/")
+    assert all(name in page for name in (made.name, "deep", "od\ufffdd"))
+    assert "recursion depth" in await text(client, "/runs/deep/", 422)
+    assert "is not UTF-8" in await text(client, "/runs/od%EF%BF%BDd/", 422)
+    assert "fi\ufffdle.log" in await text(client, f"/runs/{made.name}/")
+    assert await text(client, f"/runs/{made.name}/files/fi%EF%BF%BDle.log") == "found"
+
+
+async def test_a_run_removed_while_it_is_read_takes_no_list_with_it(
+    browse: Browse, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    made, going = make_run(tmp_path), running(tmp_path)
+    look = Path.iterdir
+
+    def gone(path: Path) -> Iterator[Path]:
+        if path == going:
+            raise FileNotFoundError(2, "No such file or directory", str(path))
+        return look(path)
+
+    monkeypatch.setattr(Path, "iterdir", gone)
+    client = await browse()
+
+    assert made.name in await text(client, "/")
+
+
+async def test_a_client_that_takes_its_time_does_not_hold_up_the_end(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(view, "_GRACE_S", 0.1)
+    run = make_run(tmp_path, loads=(1,))
+    (run / "long.log").touch()
+    os.truncate(run / "long.log", 1 << 30)
+    address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    stop = asyncio.Event()
+    served = asyncio.ensure_future(
+        view.serve(application(tmp_path, "127.0.0.1", None), "127.0.0.1", 0, address.set_result, stop.wait())
+    )
+    host = URL(await address)
+    reader, writer = await asyncio.open_connection(host.host, host.port)
+    writer.write(f"GET /runs/{run.name}/files/long.log HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+    assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
+
+    stop.set()
+    await asyncio.wait_for(served, 30)  # half of what aiohttp waits by itself
+    writer.close()
 
 
 async def test_names_are_never_markup(browse: Browse, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from cyclopts import App, CycloptsError
 
+from whichbits.cli.streams import drop, open_the_closed, unread
 from whichbits.errors import BadInput, Interrupted, WhichbitsError
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ app = application()
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and leave with its exit code; whatever a user can cause is said without a traceback."""
+    open_the_closed()
+    sys.stderr = unread(sys.stderr)
     code = exit_code(sys.argv[1:] if arguments is None else arguments)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the work is done: an impatient Ctrl-C does not change its outcome
     sys.exit(code)
@@ -93,7 +96,7 @@ def exit_code(arguments: Sequence[str]) -> int:
         return _explain(error, arguments)
     except KeyboardInterrupt:
         return Interrupted.exit_code
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # rich makes an exit of a closed pipe, with a code of its own
         return _reader_left()
     except OSError as error:
         if error.errno not in _TOLD:
@@ -123,8 +126,7 @@ def _names_a_language(arguments: Sequence[str]) -> bool:
 
 def _reader_left() -> int:
     """End quietly when whoever read our output, such as ``head``, has seen enough."""
-    # Python flushes stdout once more at its end, and would complain there.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    drop()  # Python flushes stdout once more at its end, and would complain there
     return _PIPE_CLOSED
 
 
@@ -133,7 +135,8 @@ def _disk_full(error: OSError) -> BadInput:
     return BadInput(
         "disk_full",
         f"nothing more can be written{place}: {error.strerror}",
-        why="the disk is full, or a quota is used up; a run keeps what it had written, and its servers are ended",
+        why="the disk is full, a quota is used up, or files may not grow further (`ulimit -f`); a run keeps what it "
+        "had written, and its servers are ended",
         fix="make room, then go on with `whichbits run --resume FOLDER`, or name another folder with --output",
     )
 
@@ -148,7 +151,7 @@ def _no_permission(error: OSError) -> BadInput:
 
 
 _TOLD = {
-    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), _disk_full),
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), _disk_full),
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), _no_permission),
 }
 """What the system refuses and people can mend, by its number."""

@@ -14,6 +14,7 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.text import Text
 
+from whichbits.cli.folder_gone import still_there
 from whichbits.cli.lang import Lang
 from whichbits.cli.late_client import how_late
 from whichbits.cli.manifests import print_manifests as write_manifests
@@ -160,11 +161,12 @@ def carry_out(
         stop = asyncio.Event()
         with stop_on_signals(stop):
             stage = Stage(task.study, writer, listen, stop, origin_ns(writer.manifest), crew)
-            ended = uvloop.run(_conduct(stage, task.visits, resumed=task.folder is not None))
-            crew.close()
-            shown.close()  # the lines that follow the cells are gone before the answer is printed
-            Console(stderr=True).print()
-            return answer(writer.folder, task.study, ended, json=json, show=show, lang=lang)
+            with still_there(writer.folder):
+                ended = uvloop.run(_conduct(stage, task.visits, resumed=task.folder is not None))
+                crew.close()
+                shown.close()  # the lines that follow the cells are gone before the answer is printed
+                Console(stderr=True).print()
+                return answer(writer.folder, task.study, ended, json=json, show=show, lang=lang)
 
 
 def _both(first: Progress, second: Progress) -> Progress:

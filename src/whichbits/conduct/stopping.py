@@ -17,9 +17,10 @@ class Stopped(Exception):  # noqa: N818 - an event, not an error
 
 @contextmanager
 def stop_on_signals(stop: asyncio.Event) -> Iterator[None]:
-    """Set ``stop`` on SIGINT and SIGTERM while the block runs; the loop that waits for it may come and go within.
+    """Set ``stop`` on SIGINT, SIGTERM and SIGHUP while the block runs; the loop that waits may come and go within.
 
-    Further signals change nothing: an impatient second Ctrl-C costs neither the record nor the report.
+    Further signals change nothing: an impatient second Ctrl-C costs neither the record nor the report. SIGHUP, which a
+    terminal sends as it closes, stays ignored where it is: so nohup asks.
     """
 
     def caught(*_: object) -> None:
@@ -29,7 +30,8 @@ def stop_on_signals(stop: asyncio.Event) -> Iterator[None]:
         except RuntimeError:  # no loop runs: nobody is to be woken
             stop.set()
 
-    before = {number: signal.signal(number, caught) for number in _CAUGHT}
+    numbers = _CAUGHT if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else (*_CAUGHT, signal.SIGHUP)
+    before = {number: signal.signal(number, caught) for number in numbers}
     try:
         yield
     finally:

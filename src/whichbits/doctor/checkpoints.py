@@ -114,7 +114,7 @@ def _shards(folder: Path) -> set[str]:
     """Return the shards that the index of the weights names; none where there is no index, or none that can be read."""
     try:
         return set(json.loads((folder / _INDEX).read_text(encoding="utf-8"))["weight_map"].values())
-    except (OSError, ValueError, KeyError, AttributeError, TypeError):
+    except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError):
         return set()
 
 
@@ -125,6 +125,6 @@ def _has_template(arm: Arm, folder: Path) -> bool:
         return True
     try:
         settings = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(settings, dict) and bool(settings.get("chat_template"))

@@ -48,6 +48,8 @@ def _no_arm_needs_one(patient: Patient) -> bool:
 
 
 def _no_gpu(patient: Patient) -> Diagnosis:
+    if (told := patient.cards.trouble) is not None:
+        return _driver_trouble(told, unneeded=_no_arm_needs_one(patient))
     if _no_arm_needs_one(patient):
         return good("no_gpu", "GPU", "no NVIDIA card is seen here, and no arm of the study needs one")
     return Diagnosis(
@@ -57,6 +59,19 @@ def _no_gpu(patient: Patient) -> Diagnosis:
         "no NVIDIA card is seen here",
         why="there is none, the driver is not loaded, or the container was started without --gpus all",
         fix="`nvidia-smi` must list it; without a card use the embedded engine, or `whichbits predict`",
+    )
+
+
+def _driver_trouble(told: str, *, unneeded: bool) -> Diagnosis:
+    return Diagnosis(
+        "nvidia_smi_failed",
+        "note" if unneeded else "problem",
+        "GPU",
+        f"nvidia-smi is here and {told}",
+        why="the driver was updated without a restart, its module is not loaded, a card fell off the bus, or the "
+        "container has another driver's libraries",
+        fix="look for NVRM and Xid in `dmesg`, reload the driver or restart the machine, until `nvidia-smi` lists its "
+        "cards",
     )
 
 

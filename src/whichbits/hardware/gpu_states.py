@@ -69,19 +69,22 @@ class Cards:
     """The cards and who uses them, as nvidia-smi told it at one moment.
 
     ``silent``: it hung, so that what is missing is not known. Where there are states, only the reasons that slow the
-    cards and their users are.
+    cards and their users are. ``trouble``: what it says or does where it is installed, does not hang and tells of no
+    card, unless that is calmly that there is none.
     """
 
     states: tuple[GpuState, ...] = ()
     users: tuple[GpuUser, ...] = ()
     silent: bool = False
+    trouble: str | None = None
 
 
 def look_at_cards(patience_s: float = PATIENCE_S) -> Cards:
     """Ask for all cards and their users, within ``patience_s`` together."""
     smi = NvidiaSmi(patience_s)
     states, users = tuple(gpu_states(smi)), tuple(gpu_users(smi))
-    return Cards(states, users, smi.silent)
+    trouble = None if states or smi.silent else smi.trouble()
+    return Cards(states, users, smi.silent, trouble)
 
 
 def gpu_states(smi: NvidiaSmi) -> list[GpuState]:

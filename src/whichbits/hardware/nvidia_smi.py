@@ -8,6 +8,8 @@ from whichbits.hardware.answering import Patience
 PATIENCE_S = 20.0
 """For all that it is asked at a time: a driver that hangs does so for every question. Without persistence mode it wakes
 every card anew, a second or two each: eight of them still answer."""
+_SAID = 200
+"""Letters of a complaint that are repeated."""
 _QUERY = ("index", "name", "uuid", "memory.total", "driver_version", "power.limit", "clocks.max.sm")
 
 
@@ -30,6 +32,22 @@ class NvidiaSmi:
         rows = [] if self.silent else self._rows(command)
         return [row for row in rows if len(row) == len(fields) and (fields[0] != "index" or row[0].isdecimal())]
 
+    def trouble(self) -> str | None:
+        """Return what is the matter where no card is listed; None without nvidia-smi, and where it lists none."""
+        try:
+            listed = self._patience.answer(["nvidia-smi", "-L"], self._patience_s)
+        except subprocess.TimeoutExpired:
+            self.silent = True
+            return None
+        except subprocess.CalledProcessError as failed:
+            return f"ends with {failed.returncode}: {_first_line(failed.stdout + failed.stderr)}"
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            return f"does not start: {error.strerror}"
+        lists = any(line.startswith("GPU ") for line in listed.splitlines())
+        return "lists cards, but does not tell of their state" if lists else None
+
     def _rows(self, command: list[str]) -> list[list[str]]:
         try:
             listed = self._patience.answer(command, self._patience_s)
@@ -39,6 +57,12 @@ class NvidiaSmi:
             return []
         except (OSError, subprocess.SubprocessError, csv.Error):
             return []
+
+
+def _first_line(said: str) -> str:
+    """Return the first line that says something, if any does."""
+    lines = (line.strip()[:_SAID] for line in said.splitlines())
+    return next(filter(None, lines), "it says nothing")
 
 
 def installed_gpus() -> list[dict[str, str]] | None:

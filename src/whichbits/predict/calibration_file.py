@@ -29,7 +29,7 @@ def read_calibration(path: Path) -> Constants:
     """
     try:
         fitted = msgspec.json.decode(path.read_bytes(), type=_File).constants
-    except (OSError, msgspec.MsgspecError) as error:
+    except (OSError, msgspec.MsgspecError, RecursionError) as error:
         raise _unusable(path, str(error)) from None
     default = default_constants().cells
     unknown = sorted(set(fitted) - set(default))

@@ -60,7 +60,7 @@ def _scores(task: str, path: Path) -> Iterator[Scores]:
 def _sample(line: bytes) -> dict[str, Any]:
     try:
         sample = msgspec.json.decode(line)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return {}
     return sample if isinstance(sample, dict) else {}
 

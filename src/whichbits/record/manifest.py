@@ -1,5 +1,6 @@
 """run.json: the manifest on disk, and what is said when it cannot be used."""
 
+import os
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +9,8 @@ import msgspec
 
 from whichbits.errors import BadInput
 from whichbits.record.atomic import replacing
+from whichbits.record.recorded_study import refuse_misshapen
+from whichbits.record.regular import insist_on_file
 from whichbits.record.schema import SCHEMA_VERSION, Cell, Manifest
 
 FILE_NAME = "run.json"
@@ -32,9 +35,11 @@ def read_manifest(folder: Path) -> Manifest:
     content = _content(folder)
     try:
         refuse_newer(folder, msgspec.json.decode(content, type=_Versioned).schema_version)
-        return _in_the_studys_order(msgspec.json.decode(content, type=Manifest))
-    except msgspec.MsgspecError as error:
+        manifest = msgspec.json.decode(content, type=Manifest)
+        refuse_misshapen(manifest.study)
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise broken(folder, f"{FILE_NAME} cannot be read: {error}") from error
+    return _in_the_studys_order(manifest)
 
 
 def _in_the_studys_order(manifest: Manifest) -> Manifest:
@@ -74,9 +79,25 @@ def broken(folder: Path, what: str) -> BadInput:
     )
 
 
+def _refuse_other_letters(folder: Path) -> None:
+    """Refuse a name that is not UTF-8: neither a report nor Arrow can write it."""
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError as error:
+        shown = os.fsencode(folder).decode(errors="replace")
+        raise BadInput(
+            "run_name_unreadable",
+            f"the name of the run folder {shown} is not UTF-8",
+            why="it was made, or copied, by a system that writes names in another way",
+            fix="rename the folder",
+        ) from error
+
+
 def _content(folder: Path) -> bytes:
     path = folder / FILE_NAME
+    _refuse_other_letters(folder)
     try:
+        insist_on_file(path)
         return path.read_bytes()
     except (FileNotFoundError, NotADirectoryError) as error:
         raise BadInput(
@@ -89,6 +110,6 @@ def _content(folder: Path) -> bytes:
         raise BadInput(
             "unreadable_file",
             f"{path} cannot be read: {error.strerror}.",
-            why="It does not exist here, is a folder, or belongs to someone else.",
+            why="It does not exist here, is a folder or a pipe, or belongs to someone else.",
             fix="Check the path and its permissions.",
         ) from error

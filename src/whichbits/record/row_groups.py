@@ -13,6 +13,7 @@ from whichbits.record.arrays import integers
 from whichbits.record.atomic import replacing
 from whichbits.record.columns import SCHEMA
 from whichbits.record.manifest import broken
+from whichbits.record.regular import insist_on_file
 from whichbits.record.shards import MERGED, STORAGE, cell_path, in_cell_order, in_our_schema, read_shard, shards
 
 CHUNKS_A_GROUP = 500_000
@@ -52,6 +53,7 @@ class RowGroups:
     def _merged(self) -> pq.ParquetFile | None:
         path = self._folder / MERGED
         try:
+            insist_on_file(path)
             return pq.ParquetFile(path) if path.exists() else None
         except (pa.ArrowException, OSError) as error:
             raise broken(self._folder, f"{path.name} cannot be read: {error}") from error

@@ -124,7 +124,7 @@ def _whole_members(folder: Path, path: Path) -> Iterator[bytes]:
 def _decoded(folder: Path, path: Path, line: bytes) -> Scrape:
     try:
         return msgspec.json.decode(line, type=Scrape)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise broken(folder, f"{FOLDER}/{path.name} has a line that is not a scrape: {error}") from error
 
 

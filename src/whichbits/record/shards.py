@@ -19,6 +19,7 @@ from whichbits.record.arrays import integers
 from whichbits.record.atomic import replacing
 from whichbits.record.columns import SCHEMA, VERSION_KEY, table_of
 from whichbits.record.manifest import broken, refuse_newer
+from whichbits.record.regular import insist_on_file
 from whichbits.record.schema import Cell, RequestRecord
 
 MERGED = "requests.parquet"
@@ -96,6 +97,7 @@ def _write(path: Path, table: pa.Table) -> None:
 
 def _read(folder: Path, path: Path) -> pa.Table:
     try:
+        insist_on_file(path)
         # Not pq.read_table: for nothing that is needed here it loads pyarrow.dataset, and with it pandas.
         with pq.ParquetFile(path) as file:
             table = file.read(use_threads=False)
@@ -117,9 +119,10 @@ def in_our_schema(folder: Path, table: pa.Table) -> pa.Table:
 
 def _cell_of(folder: Path, path: Path) -> Cell:
     try:
+        insist_on_file(path)
         metadata: dict[bytes, Any] = pq.read_schema(path).metadata or {}
         return msgspec.json.decode(metadata[CELL_KEY], type=Cell)
-    except (pa.ArrowException, OSError, KeyError, msgspec.MsgspecError) as error:
+    except (pa.ArrowException, OSError, KeyError, msgspec.MsgspecError, RecursionError) as error:
         raise broken(folder, f"{path.name} does not name its cell: {error}") from error
 
 

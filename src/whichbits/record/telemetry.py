@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from whichbits.record.atomic import replacing
 from whichbits.record.columns import VERSION_KEY
 from whichbits.record.manifest import broken
+from whichbits.record.regular import insist_on_file
 from whichbits.record.schema import SCHEMA_VERSION
 
 FILE_NAME = "telemetry.parquet"
@@ -83,12 +84,13 @@ def _samples(folder: Path, path: Path) -> Iterator[dict[str, object]]:
     for line in whole.splitlines():
         try:
             yield msgspec.json.decode(line, type=dict[str, object])
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, RecursionError) as error:
             raise broken(folder, f"{FOLDER}/{path.name} cannot be read: {error}") from error
 
 
 def _parquet(folder: Path) -> pa.Table:
     try:
+        insist_on_file(folder / FILE_NAME)
         return pq.read_table(folder / FILE_NAME, schema=SCHEMA)
     except (pa.ArrowException, OSError) as error:
         raise broken(folder, f"{FILE_NAME} cannot be read: {error}") from error

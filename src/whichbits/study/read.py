@@ -76,7 +76,7 @@ def _refuse_idle_keys(study: Study, root: yaml.Node, name: str) -> None:
 def _compose(text: str, name: str) -> yaml.Node:
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise _not_yaml(name, error) from None
     if not isinstance(root, yaml.MappingNode):
         raise BadInput(
@@ -92,7 +92,8 @@ def _not_yaml(name: str, error: Exception) -> BadInput:
     return BadInput(
         "study_not_yaml",
         f"{name} is not YAML: {error}",
-        why="Indentation, an unclosed bracket or quote, a tab, or a tag or date that YAML cannot make.",
+        why="Indentation, an unclosed bracket or quote, a tab, a tag or date that YAML cannot make, or lists within "
+        "lists without end.",
         fix="Mend the line named.",
     )
 
@@ -117,7 +118,7 @@ def _plain(root: yaml.Node, name: str) -> Any:
             if isinstance(node, yaml.ScalarNode):
                 node.value.encode()  # an escape can write half a character, which no file takes
         return yaml.SafeLoader("").construct_document(root)
-    except (yaml.YAMLError, ValueError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise _not_yaml(name, error) from None
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 from whichbits.analyze.summarize import summarize, summary_json
 from whichbits.errors import BadInput
 from whichbits.record.manifest import FILE_NAME
+from whichbits.record.regular import insist_on_file
 from whichbits.record.run import Run
 from whichbits.record.schema import Manifest
 from whichbits.record.scrapes import Phase
@@ -115,8 +116,9 @@ class LoadedRun:
         try:
             if path.stat().st_mtime_ns < (self.folder / FILE_NAME).stat().st_mtime_ns:
                 return None
+            insist_on_file(path)
             kept = json.loads(path.read_bytes())
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return None
         return kept if isinstance(kept, dict) and {"cells", "arms"} <= kept.keys() else None
 

@@ -29,6 +29,9 @@ from whichbits.view.files import content_type, files_of, find_file
 from whichbits.view.reports import Reports
 from whichbits.view.selection import Selection
 
+_GRACE_S = 2.0
+"""How long the end waits for answers under way: a client that takes its time does not hold up who stops the server."""
+
 _STATIC = Path(__file__).parent / "static"
 
 
@@ -175,7 +178,7 @@ async def serve(
     Raises:
         OSError: the port is taken, or the host is not ours.
     """
-    runner = web.AppRunner(app, access_log=None)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=_GRACE_S)
     await runner.setup()
     try:
         await web.TCPSite(runner, host, port).start()

@@ -14,10 +14,11 @@ from whichbits.analyze.summary import Recommendation, Summary
 from whichbits.errors import WhichbitsError
 from whichbits.language.phrase import Phrase
 from whichbits.record.manifest import FILE_NAME
+from whichbits.record.regular import insist_on_file
 from whichbits.record.run import Run
 from whichbits.record.schema import Cell, Manifest
 from whichbits.report.answer.validity import doubts
-from whichbits.view.files import is_there
+from whichbits.view.files import is_there, shown_name
 
 Progress = Literal["running", "finished", "cut short", "unreadable"]
 
@@ -80,7 +81,7 @@ class Catalogue:
 
     def find(self, name: str) -> Entry | None:
         """Return the run of that name; names are folder names, so a path finds nothing."""
-        return next((self._entry(folder) for folder in self._folders() if folder.name == name), None)
+        return next((self._entry(folder) for folder in self._folders() if shown_name(folder) == name), None)
 
     def _folders(self) -> Iterator[Path]:
         if is_there(self.folder / FILE_NAME):
@@ -97,13 +98,20 @@ class Catalogue:
 
 
 def _read(folder: Path) -> Entry:
+    """Whatever is the matter with one run, the others are still listed."""
     try:
-        run = Run.load(folder)
+        return _described(folder, Run.load(folder))
     except WhichbitsError as error:
-        return Entry(folder.name, folder, "unreadable", problem=error.what)
+        problem = error.what
+    except OSError as error:  # closed to us, or removed at this moment
+        problem = f"{shown_name(folder)} cannot be read: {error.strerror}"
+    return Entry(shown_name(folder), folder, "unreadable", problem=problem)
+
+
+def _described(folder: Path, run: Run) -> Entry:
     manifest = run.manifest
     return Entry(
-        name=folder.name,
+        name=shown_name(folder),
         folder=folder,
         progress=_progress(run),
         study=manifest.name,
@@ -148,8 +156,10 @@ def _worst_verdict(cells: Sequence[Cell]) -> str | None:
 
 def _answers(folder: Path) -> tuple[AnswerLine, ...]:
     try:
-        summary = msgspec.json.decode((folder / "summary.json").read_bytes(), type=Summary)
-    except (OSError, msgspec.MsgspecError):
+        path = folder / "summary.json"
+        insist_on_file(path)
+        summary = msgspec.json.decode(path.read_bytes(), type=Summary)
+    except (OSError, msgspec.MsgspecError, RecursionError):
         # A run that has no report yet, or one by another version: the list does without its answer.
         return ()
     told = summary.recommendation

@@ -1,5 +1,6 @@
 """Files of a run that may leave: what lies in its folder, under no other name and by no link out of it."""
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ def files_of(folder: Path) -> list[RunFile]:
 
 def find_file(folder: Path, path: str) -> Path | None:
     """Return the file at ``path`` within the run; None for anything else, a way out of the folder included."""
-    return next((each for each in _inside(folder) if each.relative_to(folder).as_posix() == path), None)
+    return next((each for each in _inside(folder) if _within(folder, each) == path), None)
 
 
 def content_type(path: Path) -> str:
@@ -43,7 +44,7 @@ def _measured(folder: Path, found: Iterable[Path]) -> Iterator[RunFile]:
     for path in found:
         # A run under way renames and removes files meanwhile.
         with suppress(OSError):
-            yield RunFile(path.relative_to(folder).as_posix(), path.stat().st_size)
+            yield RunFile(_within(folder, path), path.stat().st_size)
 
 
 def _inside(folder: Path) -> Iterator[Path]:
@@ -51,6 +52,19 @@ def _inside(folder: Path) -> Iterator[Path]:
     for path in folder.rglob("*"):
         if is_there(path) and path.resolve().is_relative_to(home):
             yield path
+
+
+def _within(folder: Path, path: Path) -> str:
+    return _utf8(path.relative_to(folder).as_posix())
+
+
+def shown_name(folder: Path) -> str:
+    """Return a folder's name as a page can show it: letters that are not UTF-8 are replaced."""
+    return _utf8(folder.name)
+
+
+def _utf8(name: str) -> str:
+    return os.fsencode(name).decode(errors="replace")
 
 
 def is_there(path: Path) -> bool:

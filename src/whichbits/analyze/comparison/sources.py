@@ -65,7 +65,7 @@ def result_cells(path: Path) -> list[ImportedCell]:
 
 
 def _result_files(folder: Path) -> list[Path]:
-    files = sorted(file for file in folder.iterdir() if file.suffix in _RESULT_ENDINGS)
+    files = sorted(file for file in folder.iterdir() if file.suffix in _RESULT_ENDINGS and file.is_file())
     if not files:
         raise BadInput(
             "no_results",

@@ -160,7 +160,7 @@ class _Lead:
 
 def main() -> None:
     """Serve an inherited socket. The lead alone decides when to end: signals to the whole group are not for us."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     serve(Connection(int(sys.argv[1])))
 

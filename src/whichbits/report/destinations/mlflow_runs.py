@@ -3,6 +3,7 @@
 Source of the calls: https://mlflow.org/docs/latest/ml/tracking/tracking-api
 """
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +17,8 @@ _FILES = ("summary.json", "report.md", "report.html")
 
 def mlflow_runs(outgoing: Outgoing) -> Iterator[str]:
     """Log to the tracking server at ``endpoint`` (else ``MLFLOW_TRACKING_URI``), in the experiment ``project``."""
+    # By itself it tries for minutes before it says that nobody answers.
+    os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
     mlflow = library("mlflow", "mlflow")
     summary = outgoing.summary
     try:

@@ -16,8 +16,8 @@ def wandb_runs(outgoing: Outgoing) -> Iterator[str]:
     wandb = library("wandb", "wandb")
     summary = outgoing.summary
     address = {} if outgoing.endpoint is None else {"base_url": outgoing.endpoint}
-    settings = wandb.Settings(quiet=True, **address)  # its pictures of every number would bury what is told below
     try:
+        settings = wandb.Settings(quiet=True, **address)  # its pictures of every number would bury what is told below
         for series in arm_series(summary):
             with wandb.init(
                 project=outgoing.project or summary.study,
@@ -32,5 +32,5 @@ def wandb_runs(outgoing: Outgoing) -> Iterator[str]:
                 for point in series.points:
                     run.log(point.numbers)
             yield phrase("wandb: {arm}, {cells}", arm=series.arm, cells=amounts.cells(len(series.points)))
-    except wandb.Error as error:
+    except (wandb.Error, ValueError) as error:  # an address that is none is a ValueError
         raise refused("Weights & Biases", error) from error

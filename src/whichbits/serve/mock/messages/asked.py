@@ -115,7 +115,7 @@ def read_body(body: bytes) -> Body:
     """Return a completion's body. Raises Refused if it is none, or asks for what a mock does not do."""
     try:
         asked = _body.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Refused(400, str(error)) from error
     if asked.n != 1:
         raise Refused(400, "the mock gives one choice: n must be 1")
