@@ -1,7 +1,7 @@
 """A text in English that knows what it is made of, so that it can be said in another language, too."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Self
 
 
@@ -58,6 +58,18 @@ def listed(names: Iterable[str]) -> Phrase:
     """Return ``a``, ``a and b`` or ``a, b and c``."""
     *before, last = names
     return phrase("{before} and {last}", before=joined(", ", before), last=last) if before else joined("", [last])
+
+
+MOST_NAMES = 12
+"""More of them in one sentence nobody reads."""
+
+
+def first_of(separator: str, names: Sequence[str]) -> Phrase:
+    """Return the names with a separator between them; of more than ``MOST_NAMES`` the first, and how many others."""
+    if len(names) <= MOST_NAMES:
+        return joined(separator, names)
+    count = len(names) - MOST_NAMES
+    return phrase("{names} and {count} others", names=joined(separator, names[:MOST_NAMES]), count=count)
 
 
 def recognised(text: str, templates: Iterable[str], parts: Iterable[Phrase]) -> str:

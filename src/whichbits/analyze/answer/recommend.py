@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from whichbits.analyze.answer.handovers import Field, Interval, Range, Stretch, stretches
+from whichbits.analyze.crossings.pairs import Pairs
 from whichbits.analyze.curves.left_out import left_out
 from whichbits.analyze.curves.load_curves import (
     HEADLINES,
@@ -23,7 +24,7 @@ from whichbits.analyze.curves.load_curves import (
     range_words,
 )
 from whichbits.analyze.summary import CellSummary, Crossover, Metric, Recommendation
-from whichbits.language.phrase import Phrase, joined, listed, phrase
+from whichbits.language.phrase import Phrase, first_of, joined, listed, phrase
 from whichbits.record.timelines import Floats
 
 _UNITS: dict[AxisUnit, str] = {"concurrency": phrase(" concurrent requests"), "request_rate": phrase(" requests/s")}
@@ -50,7 +51,9 @@ def recommend(
     if loads.size == 0:
         return None
     cost = logs if METRICS[metric].lower_is_better else -logs
-    field = Field(tuple(compared), loads, cost, [each for each in crossovers if each.metric == metric])
+    pairs = crossovers if isinstance(crossovers, Pairs) else Pairs(crossovers)
+    judged = any(each.metric == metric for each in pairs)
+    field = Field(tuple(compared), loads, cost, lambda one, other: pairs.between(one, other, metric), judged)
     ranges, turns = ((), ()) if _all_level(cost) else field.ranges()
     undecided = tuple(turn.undecided for turn in turns)
     uncertain = tuple(turn.uncertain for turn in turns)
@@ -80,13 +83,13 @@ def _measured(loads: Floats) -> str:
 
 
 def _missing(arms: Sequence[str]) -> str:
-    return phrase("; no usable cells of {list}", list=joined(", ", arms)) if arms else ""
+    return phrase("; no usable cells of {list}", list=first_of(", ", arms)) if arms else ""
 
 
 def _doubt(found: Range, field: Field) -> str:
     """Return, in parentheses, the arms that the range's arm is not shown to be better than, and at which loads."""
     others = [arm for arm in field.arms if arm != found[0]]
-    if not field.crossovers:
+    if not field.judged:
         return ""
     level = [arm for arm in others if not _told_apart(found, arm, field)]
     if level and level == others:
@@ -100,7 +103,7 @@ def _doubt(found: Range, field: Field) -> str:
             if loads
         ),
     ]
-    return phrase(" (not told apart from {list})", list=joined(", ", told)) if told else ""
+    return phrase(" (not told apart from {list})", list=first_of(", ", told)) if told else ""
 
 
 def _told_apart(found: Range, other: str, field: Field) -> bool:
