@@ -72,6 +72,12 @@ def first_of(separator: str, names: Sequence[str]) -> Phrase:
     return phrase("{names} and {count} others", names=joined(separator, names[:MOST_NAMES]), count=count)
 
 
+def named(names: Iterable[str]) -> Phrase:
+    """Return ``a, b and c``; of more than ``MOST_NAMES`` the first, and how many others."""
+    known = tuple(names)
+    return listed(known) if len(known) <= MOST_NAMES else first_of(", ", known)
+
+
 def recognised(text: str, templates: Iterable[str], parts: Iterable[Phrase]) -> str:
     """Return a recorded text as a phrase of the template that it was made of; as it is where it is of none.
 

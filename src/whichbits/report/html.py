@@ -36,7 +36,9 @@ from whichbits.report.plots.under_roof import under_roof
 from whichbits.report.policy import POLICY, SCRIPT
 from whichbits.report.provenance import client_rows, commands, fact_rows, flat, study_yaml
 from whichbits.report.sheets import at_a_glance, causes, comparisons, courses, quality
+from whichbits.report.sheets.every_arm import every_arm
 from whichbits.report.sheets.quality import sentences
+from whichbits.report.shown import Shown, shown
 from whichbits.report.wording import (
     FINDING_KINDS,
     LOAD_NAMES,
@@ -88,7 +90,7 @@ def html(
     A run of very many cells has tables cut, the longest first, so that the page stays below ``MOST_BYTES``.
     """
     page = _environment(spoken.code).get_template("report.html.j2")
-    content = _content(summary, manifest, spoken, requests)
+    content = _content(summary, manifest, spoken, shown(summary, manifest, requests))
     text = b""
     for most_rows in MOST_ROWS:
         text = page.render(content, most_rows=most_rows).encode()
@@ -97,10 +99,12 @@ def html(
     return {"report.html": text}
 
 
-def _content(
-    summary: Summary, manifest: Manifest, spoken: Language, requests: Sequence[CellRequests]
-) -> dict[str, object]:
-    roofline = under_roof(summary, ROOFLINE_WORDS, spoken.say)
+def _content(summary: Summary, manifest: Manifest, spoken: Language, drawn: Shown) -> dict[str, object]:
+    """Return all that the template shows: what is said is said of the whole run, what is drawn may be a part of it."""
+    return _said(summary, manifest, spoken) | _drawn(drawn, len(summary.cells), spoken)
+
+
+def _said(summary: Summary, manifest: Manifest, spoken: Language) -> dict[str, object]:
     return {
         "language": spoken.code,
         "source": SOURCES[summary.source],
@@ -112,10 +116,7 @@ def _content(
         "several_loads": len(measured_loads(summary)) > 1,
         "repeats": repeats(summary),
         "answers": answers(summary),
-        "plates": [_plate(summary, figure, spoken) for figure in figures(summary)],
-        "roofline": None if roofline is None else Markup(roofline),  # noqa: S704 - escaped where it is drawn
         "policy": POLICY,
-        **_requests(timeline(requests, len(summary.cells)), requests),
         "regimes": regimes.rows(summary),
         "regimes_scope": regimes.scope(summary)[:2],
         "lead": lead(summary),
@@ -125,12 +126,29 @@ def _content(
         "unknowns": unknowns(summary, spoken.say),
         "predictions": predictions.rows(summary),
         "predictions_legend": predictions.LEGEND,
+        "kinds": FINDING_KINDS,
+        "every_arm": every_arm(summary),
+        "host": flat(manifest.host),
+        "tools": flat(dict(manifest.tools)),
+        "study": study_yaml(manifest),
+        "style": Markup(_asset("report.css")),  # noqa: S704 - our own file, no input in it
+    }
+
+
+def _drawn(drawn: Shown, cells: int, spoken: Language) -> dict[str, object]:
+    summary, manifest = drawn.summary, drawn.manifest
+    roofline = under_roof(summary, ROOFLINE_WORDS, spoken.say)
+    return {
+        "rule": drawn.rule,
+        "plates": [_plate(summary, figure, spoken) for figure in figures(summary)],
+        "roofline": None if roofline is None else Markup(roofline),  # noqa: S704 - escaped where it is drawn
+        **_requests(timeline(drawn.requests, cells), drawn.requests),
+        "crossovers": summary.crossovers,
         "measures": MEASURES,
         "compared": {metric: name_of(metric) for metric in METRICS if metric in MEASURES or metric in HEADLINES},
         "groups": groups(summary),
         "thin": has_thin(summary),
         "signs": signs(tuple(summary.arms)),
-        "kinds": FINDING_KINDS,
         "comparisons": comparisons(summary, manifest),
         "causes": causes(summary, manifest),
         "quality": quality(summary, manifest),
@@ -140,10 +158,6 @@ def _content(
         "clients": client_rows(summary, manifest),
         "courses": courses(summary, manifest),
         "commands": commands(manifest),
-        "host": flat(manifest.host),
-        "tools": flat(dict(manifest.tools)),
-        "study": study_yaml(manifest),
-        "style": Markup(_asset("report.css")),  # noqa: S704 - our own file, no input in it
     }
 
 

@@ -28,6 +28,7 @@ from whichbits.report.sheets.cache import hit_rates
 from whichbits.report.sheets.quality import distances, sentences
 from whichbits.report.sheets.replicas import replicas
 from whichbits.report.sheets.slo import service_level, slo_words
+from whichbits.report.shown import shown
 from whichbits.report.wording import (
     LOAD_NAMES,
     MISSING,
@@ -115,8 +116,12 @@ def _answers(summary: Summary, say: Say, *, last: bool = False) -> list[Renderab
     return answers[::-1] if last else answers
 
 
-def _evidence(summary: Summary, manifest: Manifest, say: Say) -> Iterator[RenderableType]:
+def _evidence(whole: Summary, of_run: Manifest, say: Say) -> Iterator[RenderableType]:
+    drawn = shown(whole, of_run)
+    summary, manifest = drawn.summary, drawn.manifest
     unit = LOAD_NAMES[summary.load_unit]
+    if drawn.rule is not None:
+        yield Group(Text(""), Text(plain(say(drawn.rule)), style="dim"))
     if summary.predictions:
         yield _section(say(predictions.TITLE), "", predictions.terminal(summary, say))
     if summary.cells:
@@ -132,8 +137,8 @@ def _evidence(summary: Summary, manifest: Manifest, say: Say) -> Iterator[Render
     yield from _caches(summary, manifest, say)
     if compared := headlines(summary):
         yield _section(say(phrase("Where arms trade places")), "", *_crossovers(compared, say))
-    if summary.findings:
-        yield _section(say(phrase("Findings")), "", *_findings(summary, say))
+    if whole.findings:
+        yield _section(say(phrase("Findings")), "", *_findings(whole, say))
 
 
 def _intervals(summary: Summary, say: Say) -> Iterator[RenderableType]:

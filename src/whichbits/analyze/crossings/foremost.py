@@ -19,13 +19,12 @@ def foremost(cells: Sequence[CellSummary], arms: Iterable[str], baseline: str | 
     names = tuple(arms)
     if len(names) <= MOST_ARMS:
         return names
-    order = {arm: place for place, arm in enumerate(_by_lead(cells, names))}
     first = baseline if baseline in names else names[0]
-    chosen = {first, *[arm for arm in sorted(names, key=order.__getitem__) if arm != first][: MOST_ARMS - 1]}
+    chosen = {first, *[arm for arm in nearest_first(cells, names) if arm != first][: MOST_ARMS - 1]}
     return tuple(arm for arm in names if arm in chosen)
 
 
-def _by_lead(cells: Sequence[CellSummary], arms: Sequence[str]) -> list[str]:
+def nearest_first(cells: Sequence[CellSummary], arms: Sequence[str]) -> list[str]:
     """Return the arms, those that lead at most places first, then by how near each came to a lead."""
     leads = dict.fromkeys(arms, 0)
     nearest = dict.fromkeys(arms, float("inf"))
