@@ -4,6 +4,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Self
 
+MOST_NAMES = 24
+"""More of them in one sentence nobody reads: then it has the first ``_OF_MORE``."""
+_OF_MORE = 12
+
 
 class Phrase(str):
     """A text with its template and fields; of a field that is a phrase itself, the same is known again."""
@@ -55,27 +59,19 @@ def joined(separator: str, parts: Iterable[str]) -> Phrase:
 
 
 def listed(names: Iterable[str]) -> Phrase:
-    """Return ``a``, ``a and b`` or ``a, b and c``."""
-    *before, last = names
+    """Return ``a``, ``a and b`` or ``a, b and c``; of more than ``MOST_NAMES`` the first, and how many others."""
+    *before, last = known = tuple(names)
+    if len(known) > MOST_NAMES:
+        return first_of(", ", known)
     return phrase("{before} and {last}", before=joined(", ", before), last=last) if before else joined("", [last])
-
-
-MOST_NAMES = 12
-"""More of them in one sentence nobody reads."""
 
 
 def first_of(separator: str, names: Sequence[str]) -> Phrase:
     """Return the names with a separator between them; of more than ``MOST_NAMES`` the first, and how many others."""
     if len(names) <= MOST_NAMES:
         return joined(separator, names)
-    count = len(names) - MOST_NAMES
-    return phrase("{names} and {count} others", names=joined(separator, names[:MOST_NAMES]), count=count)
-
-
-def named(names: Iterable[str]) -> Phrase:
-    """Return ``a, b and c``; of more than ``MOST_NAMES`` the first, and how many others."""
-    known = tuple(names)
-    return listed(known) if len(known) <= MOST_NAMES else first_of(", ", known)
+    count = len(names) - _OF_MORE
+    return phrase("{names} and {count} others", names=joined(separator, names[:_OF_MORE]), count=count)
 
 
 def recognised(text: str, templates: Iterable[str], parts: Iterable[Phrase]) -> str:

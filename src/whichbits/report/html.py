@@ -130,7 +130,7 @@ def _said(summary: Summary, manifest: Manifest, spoken: Language) -> dict[str, o
         "every_arm": every_arm(summary),
         "host": flat(manifest.host),
         "tools": flat(dict(manifest.tools)),
-        "study": study_yaml(manifest),
+        "study": study_yaml(manifest).split("\n"),
         "style": Markup(_asset("report.css")),  # noqa: S704 - our own file, no input in it
     }
 

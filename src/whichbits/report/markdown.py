@@ -32,11 +32,13 @@ from whichbits.report.wording import (
     MISSING,
     SOURCES,
     THIN_LEGEND,
+    crossing,
     grounds,
     grounds_count,
     interruption,
     leader_text,
     moment,
+    others,
     plain,
     resume_command,
     resumptions,
@@ -50,6 +52,9 @@ _ROOFLINE = "figures/roofline.svg"
 
 MOST_BYTES = 400_000
 """GitHub shows a file of up to 512 kB as a page."""
+
+MOST_PAIRS = 100
+"""Comparisons, or arms in a line, that anyone reads one by one; of more, those that cross are told."""
 
 MOST_ROWS = (1_000_000, 300, 100, 30, 10)
 """Rows of a table that are tried, until the page is small enough: all, where they fit."""
@@ -116,7 +121,8 @@ def _evidence(drawn: Shown, say: Say, *, has_roofline: bool) -> Iterable[str]:
 
 def _every_arm(summary: Summary, say: Say) -> Iterable[str]:
     if (sheet := every_arm(summary)) is not None:
-        yield from _sheet(sheet, say)
+        title, meaning, table = _sheet(sheet, say)
+        yield from (title, meaning, _cut(table, MOST_PAIRS, say))
 
 
 def escaped(text: str) -> str:
@@ -228,6 +234,8 @@ def _costs(summary: Summary, say: Say) -> Iterable[str]:
 
 
 def _crossovers(summary: Summary, say: Say) -> Iterable[str]:
+    compared = headlines(summary)
+    told = compared if len(compared) <= MOST_PAIRS else crossing(compared)
     rows = [
         (
             say(name_of(entry.metric)),
@@ -236,12 +244,15 @@ def _crossovers(summary: Summary, say: Say) -> Iterable[str]:
             escaped(say(leader_text(entry))),
             escaped(say(entry.note or "")),
         )
-        for entry in headlines(summary)
+        for entry in told
     ]
-    if rows:
+    if compared:
         yield f"## {say(phrase('Where arms trade places'))}"
+    if rows:
         headings = (phrase("cross at load (interval)"), phrase("leader, low to high"), phrase("note"))
         yield _table(tuple(map(say, (phrase("metric"), phrase("arms"), *headings))), rows)
+    if len(told) < len(compared):
+        yield escaped(say(others(compared)))
 
 
 def _findings(summary: Summary, say: Say) -> Iterable[str]:

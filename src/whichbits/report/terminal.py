@@ -33,9 +33,11 @@ from whichbits.report.wording import (
     LOAD_NAMES,
     MISSING,
     count,
+    crossing,
     interruption,
     leader_text,
     number,
+    others,
     plain,
     resume_command,
     resumptions,
@@ -47,11 +49,6 @@ _MOST_FINDINGS = 8
 _MOST_PAIRS = 6
 _FINDING_LENGTH = 142
 _SLO_SHARE = 0.99
-_NOT_CROSSING = {
-    "none": phrase("without a crossing"),
-    "tie": phrase("tied"),
-    "noisy": phrase("too noisy to say"),
-}
 _SOURCES = {"measured": phrase("measured"), "imported": phrase("imported"), "predicted": phrase("predicted")}
 _IN_TABLES = ("crossover", "slo_load", "quality_price", "quality_same", "quality_reference_quantised")
 
@@ -263,20 +260,13 @@ def _sheet(sheet: Sheet, say: Say) -> Table:
 
 def _crossovers(crossovers: tuple[Crossover, ...], say: Say) -> Iterator[RenderableType]:
     """Show every pair where they are few, else those that cross."""
-    shown = crossovers
+    told = crossovers
     if len(crossovers) > _MOST_PAIRS:
-        shown = tuple(crossover for crossover in crossovers if crossover.verdict == "crosses")
-    if shown:
-        yield _pairs(shown, say)
-    if len(shown) < len(crossovers):
-        verdicts = [crossover.verdict for crossover in crossovers]
-        others = [
-            phrase("{count} {words}", count=verdicts.count(verdict), words=words)
-            for verdict, words in _NOT_CROSSING.items()
-            if verdict in verdicts
-        ]
-        total, rest = len(crossovers), joined(", ", others)
-        yield Text(say(phrase("Of {count} comparisons {others}: see report.html.", count=total, others=rest)), "dim")
+        told = crossing(crossovers)
+    if told:
+        yield _pairs(told, say)
+    if len(told) < len(crossovers):
+        yield Text(say(others(crossovers)), "dim")
 
 
 def _pairs(crossovers: Iterable[Crossover], say: Say) -> Table:

@@ -15,7 +15,7 @@ from whichbits.analyze.curves.load_curves import MARGIN, METRICS, curves, load_u
 from whichbits.analyze.curves.slo import below_use, enough, held_words, slo_counts, wilson
 from whichbits.analyze.summary import Metric, SloCapacity
 from whichbits.analyze.summary.verdicts import Regime
-from whichbits.language.phrase import first_of, named, phrase
+from whichbits.language.phrase import first_of, listed, phrase
 
 _NAME: Name = "high_load_latency"
 _NEXT: tuple[Metric, ...] = ("cost_per_million_tokens", "output_tokens_per_s", "tpot_ms.p50")
@@ -53,7 +53,7 @@ def _held_by_nobody(compared: Compared) -> Regime:
             "Not known: no arm held the SLO for {share:.0%} of its requests even at the lowest load, but there were "
             "too few requests to tell of {arms}.",
             share=share,
-            arms=named(unproven),
+            arms=listed(unproven),
         )
     else:
         text = phrase("No arm holds the SLO for {share:.0%} of its requests even at the lowest load.", share=share)
@@ -151,7 +151,7 @@ def _by_shares(compared: Compared, best: SloCapacity) -> Regime:
     )
     if level:
         text = phrase(
-            "Not known: {arm}, {told}; not told apart from {others}", arm=best.arm, told=told, others=named(level)
+            "Not known: {arm}, {told}; not told apart from {others}", arm=best.arm, told=told, others=listed(level)
         )
         return Regime(_NAME, None, text, "slo_share", load, tuple(level), after.arm)
     text = phrase("{title}{told}", title=phrase("{best}: ", best=best.arm), told=told)
@@ -217,7 +217,7 @@ def _tied(compared: Compared, tied: Sequence[SloCapacity]) -> Regime:
                 level_words=level_words(level),
             )
             return replace(judged, text=text, level_with=level)
-    text = phrase("Any of {arms}: {held}{level_words}", arms=named(arms), held=held, level_words=level_words(level))
+    text = phrase("Any of {arms}: {held}{level_words}", arms=listed(arms), held=held, level_words=level_words(level))
     return Regime(_NAME, None, text, "slo_share", best.load, (*arms, *level))
 
 
@@ -226,7 +226,7 @@ def _held_alike(compared: Compared, tied: Sequence[SloCapacity]) -> str:
     if all(each.low is not None for each in tied):
         return phrase(
             "{arms} hold the SLO for {share:.0%} of their requests up to {load}{unit}{beyond}",
-            arms=named([each.arm for each in tied]),
+            arms=listed([each.arm for each in tied]),
             share=best.share,
             load=load_words(best.load),
             unit=UNITS[unit],

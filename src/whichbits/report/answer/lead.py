@@ -10,7 +10,7 @@ from whichbits.analyze.curves.load_curves import METRICS
 from whichbits.analyze.summary import Recommendation, Summary
 from whichbits.analyze.summary.verdicts import Answer, Regime
 from whichbits.language.language import Say
-from whichbits.language.phrase import joined, listed, named, phrase
+from whichbits.language.phrase import joined, listed, phrase
 from whichbits.report.answer.important import DOUBTS, in_short
 from whichbits.report.answer.predicted import cautions, is_predicted
 from whichbits.report.answer.validity import loads_text
@@ -90,7 +90,7 @@ def _throughout(arm: str, summary: Summary) -> Lead:
         "Serve {arm} at low load as at high load ({loads} {unit}).", arm=arm, loads=loads_text(summary), unit=unit
     )
     sure = (
-        phrase("{level} may be as good: the numbers do not tell them apart.", level=named(level))
+        phrase("{level} may be as good: the numbers do not tell them apart.", level=listed(level))
         if level
         else phrase("It is told apart from every other arm in each regime.")
     )
