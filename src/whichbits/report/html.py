@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from itertools import zip_longest
+from itertools import groupby, zip_longest
+from operator import itemgetter
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -38,7 +39,7 @@ from whichbits.report.provenance import client_rows, commands, fact_rows, flat, 
 from whichbits.report.sheets import at_a_glance, causes, comparisons, courses, quality
 from whichbits.report.sheets.every_arm import every_arm
 from whichbits.report.sheets.quality import sentences
-from whichbits.report.shown import Shown, shown
+from whichbits.report.shown import MOST_POINTS, Shown, shown
 from whichbits.report.wording import (
     FINDING_KINDS,
     LOAD_NAMES,
@@ -67,8 +68,12 @@ ROOFLINE_WORDS = phrase(
 MOST_BYTES = 2_400_000
 """What a page may have: below 2.5 MB it can be attached and mailed."""
 
-MOST_ROWS = (1_000_000, 1000, 300, 100, 30, 10)
-"""Rows of a table that are tried, until the page is small enough: all, where they fit."""
+SIZES = (
+    *((MOST_POINTS, rows) for rows in (1_000_000, 1000, 300, 100)),
+    *((MOST_POINTS // 4, rows) for rows in (100, 30, 10)),
+    (MOST_POINTS // 16, 10),
+)
+"""Points of a chart and rows of a table that are tried, until the page is small enough: all rows, where they fit."""
 
 
 @dataclass(frozen=True)
@@ -87,21 +92,18 @@ def html(
 ) -> Mapping[str, bytes]:
     """Return ``report.html``; it loads nothing and runs only its own script, and a policy in the page keeps it so.
 
-    A run of very many cells has tables cut, the longest first, so that the page stays below ``MOST_BYTES``.
+    Of a very large run it draws a part, by a rule that it tells, and then cuts tables and draws fewer loads until the
+    page stays below ``MOST_BYTES``. What is said is said of the whole run.
     """
     page = _environment(spoken.code).get_template("report.html.j2")
-    content = _content(summary, manifest, spoken, shown(summary, manifest, requests))
-    text = b""
-    for most_rows in MOST_ROWS:
-        text = page.render(content, most_rows=most_rows).encode()
-        if len(text) <= MOST_BYTES:
-            break
+    said, text = _said(summary, manifest, spoken), b""
+    for most_points, several in groupby(SIZES, key=itemgetter(0)):
+        drawn = _drawn(shown(summary, manifest, requests, most_points), len(summary.cells), spoken)
+        for _, most_rows in several:
+            text = page.render(said | drawn, most_rows=most_rows).encode()
+            if len(text) <= MOST_BYTES:
+                return {"report.html": text}
     return {"report.html": text}
-
-
-def _content(summary: Summary, manifest: Manifest, spoken: Language, drawn: Shown) -> dict[str, object]:
-    """Return all that the template shows: what is said is said of the whole run, what is drawn may be a part of it."""
-    return _said(summary, manifest, spoken) | _drawn(drawn, len(summary.cells), spoken)
 
 
 def _said(summary: Summary, manifest: Manifest, spoken: Language) -> dict[str, object]:
@@ -139,7 +141,7 @@ def _drawn(drawn: Shown, cells: int, spoken: Language) -> dict[str, object]:
     summary, manifest = drawn.summary, drawn.manifest
     roofline = under_roof(summary, ROOFLINE_WORDS, spoken.say)
     return {
-        "rule": drawn.rule,
+        "rules": drawn.rules,
         "plates": [_plate(summary, figure, spoken) for figure in figures(summary)],
         "roofline": None if roofline is None else Markup(roofline),  # noqa: S704 - escaped where it is drawn
         **_requests(timeline(drawn.requests, cells), drawn.requests),

@@ -109,7 +109,7 @@ def _cut(block: str, most_rows: int, say: Say) -> str:
 
 def _evidence(drawn: Shown, say: Say, *, has_roofline: bool) -> Iterable[str]:
     summary, manifest = drawn.summary, drawn.manifest
-    yield from _pictures(summary, figures(summary), drawn.rule, say)
+    yield from _pictures(summary, figures(summary), drawn.rules, say)
     yield from _cells(summary, say)
     yield from _intervals(summary, say)
     yield from _costs(summary, say)
@@ -170,10 +170,10 @@ def _by_metric(summary: Summary, say: Say) -> Iterable[str]:
     yield _table(tuple(map(say, (phrase("metric"), phrase("serve"), phrase("doubts")))), rows)
 
 
-def _pictures(summary: Summary, drawn: Sequence[Figure], rule: str | None, say: Say) -> Iterable[str]:
+def _pictures(summary: Summary, drawn: Sequence[Figure], rules: Sequence[str], say: Say) -> Iterable[str]:
     if drawn:
         yield f"## {say(phrase('Curves over load'))}"
-        yield from () if rule is None else (escaped(say(rule)),)
+        yield from (escaped(say(rule)) for rule in rules)
         yield say(
             phrase(
                 "Bands are 95 % intervals; dashed rules mark where the lead changes, shaded where either may be better."

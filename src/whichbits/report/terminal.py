@@ -46,6 +46,7 @@ from whichbits.report.wording import (
 )
 
 _MOST_FINDINGS = 8
+_MOST_POINTS = 200
 _MOST_PAIRS = 6
 _FINDING_LENGTH = 142
 _SLO_SHARE = 0.99
@@ -114,11 +115,11 @@ def _answers(summary: Summary, say: Say, *, last: bool = False) -> list[Renderab
 
 
 def _evidence(whole: Summary, of_run: Manifest, say: Say) -> Iterator[RenderableType]:
-    drawn = shown(whole, of_run)
+    drawn = shown(whole, of_run, most_points=_MOST_POINTS)
     summary, manifest = drawn.summary, drawn.manifest
     unit = LOAD_NAMES[summary.load_unit]
-    if drawn.rule is not None:
-        yield Group(Text(""), Text(plain(say(drawn.rule)), style="dim"))
+    for rule in drawn.rules:
+        yield Group(Text(""), Text(plain(say(rule)), style="dim"))
     if summary.predictions:
         yield _section(say(predictions.TITLE), "", predictions.terminal(summary, say))
     if summary.cells:

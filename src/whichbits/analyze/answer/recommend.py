@@ -24,7 +24,7 @@ from whichbits.analyze.curves.load_curves import (
     range_words,
 )
 from whichbits.analyze.summary import CellSummary, Crossover, Metric, Recommendation
-from whichbits.language.phrase import Phrase, first_of, joined, listed, phrase
+from whichbits.language.phrase import Phrase, first_of, listed, phrase
 from whichbits.record.timelines import Floats
 
 _UNITS: dict[AxisUnit, str] = {"concurrency": phrase(" concurrent requests"), "request_rate": phrase(" requests/s")}
@@ -160,7 +160,7 @@ def _claim(found: Sequence[Stretch], field: Field, placed: dict[float, Interval]
             if parts
             else phrase("{arm} up to {end}", arm=arm, end=end)
         )
-    return joined(", ", parts)
+    return first_of(", ", parts)
 
 
 def _named(stretch: Stretch, field: Field) -> str:
