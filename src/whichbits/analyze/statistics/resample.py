@@ -42,14 +42,16 @@ def draw(requests: int, seed: int, resamples: int = RESAMPLES) -> Weights:
 
 
 def widened(logs: Floats, requests: int) -> Floats:
-    """Return resampled values, spread out around their mean by what few blocks hide.
+    """Return resampled values, a row a metric, spread out around their mean by what few blocks hide.
 
     As with a sample variance over n instead of n - 1, blocks that are a share of the cell hide that share of the
     variance; and whole blocks draw somewhat more requests than there are.
     """
     share = block_length(requests) / requests
     hidden = np.ceil(1 / share) * share / (1 - share)
-    centre = np.nanmean(logs) if np.isfinite(logs).any() else np.nan
+    known = ~np.isnan(logs)
+    counts = known.sum(axis=-1, keepdims=True)
+    centre = np.where(known, logs, 0.0).sum(axis=-1, keepdims=True) / np.where(counts > 0, counts, np.nan)
     spread: Floats = centre + (logs - centre) * np.sqrt(hidden)
     return spread
 
