@@ -69,8 +69,7 @@ class Exposition:
         for name in names(self.engine, quantity):
             where = {} if name.label is None else dict([name.label])
             for spelling in (f"{name.stem}_total", name.stem):
-                found = self.values(spelling, **where)
-                if found:
+                if spelling in self._by_name and (found := self.values(spelling, **where)):
                     return spelling, found
         return None
 
