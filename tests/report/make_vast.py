@@ -1,7 +1,7 @@
 """The small study's numbers again in runs of hostile shapes: hundreds of arms, of loads, of repeats."""
 
 from dataclasses import replace
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 
 from tests.report.make_summary import explained, make_manifest, make_summary
 from whichbits.analyze.latency.request_timelines import CellRequests, RequestTimes, Sample
@@ -90,7 +90,7 @@ def _pairs(names: list[str]) -> list[tuple[str, str]]:
 def _handovers(entries: tuple[Recommendation, ...], names: list[str], loads: int) -> tuple[Recommendation, ...]:
     """The lead goes to and fro between the first two arms at every load."""
     ends = [None, *(load + 0.5 for load in range(1, loads)), None]
-    ranges = tuple((names[at % 2], low, high) for at, (low, high) in enumerate(zip(ends, ends[1:], strict=False)))
+    ranges = tuple((names[at % 2], low, high) for at, (low, high) in enumerate(pairwise(ends)))
     return tuple(
         replace(entry, ranges=ranges, stretches=(), uncertain=(None,) * (loads - 1), undecided=(None,) * (loads - 1))
         for entry in entries

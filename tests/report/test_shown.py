@@ -1,6 +1,7 @@
 """A run that is small enough is shown whole; of others the part is chosen by a rule, and the rule is told."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 from tests.report.make_summary import explained, make_manifest, make_summary
 from tests.report.make_vast import flights, vast
@@ -60,7 +61,7 @@ def test_of_very_many_loads_the_ends_and_the_places_where_the_lead_changes_are_d
 
     assert len(loads) == MOST_POINTS // 2
     assert {1, 402, 403, 900} <= set(loads)
-    assert max(later - before for before, later in zip(loads, loads[1:], strict=False)) <= 6
+    assert max(later - before for before, later in pairwise(loads)) <= 6
     assert found.rules[0].startswith("900 loads are too many to draw. Charts and tables show 200 of them")
     assert {cell.cell for cell in found.summary.cells} == shown_cells(summary)
 

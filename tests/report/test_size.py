@@ -78,22 +78,40 @@ def test_a_line_that_says_a_dozen_facts_stands_once() -> None:
 
 
 SHAPES = {
-    "hundreds of arms": (300, 2, 1),
-    "arms and loads": (60, 10, 3),
-    "as many arms as are drawn": (12, 40, 5),
-    "hundreds of loads": (2, 400, 1),
-    "hundreds of both": (200, 60, 1),
-    "many repeats": (4, 40, 25),
+    "hundreds of arms": (300, 2),
+    "arms and loads": (60, 10),
+    "as many arms as are drawn": (12, 40),
+    "hundreds of loads": (2, 400),
+    "hundreds of arms at many loads": (100, 20),
 }
 
 
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-def test_every_shape_of_run_fits_with_its_requests(shape: tuple[int, int, int]) -> None:
-    summary, manifest = vast(*shape)
+@pytest.fixture(scope="module", params=SHAPES.values(), ids=SHAPES)
+def hostile(request: pytest.FixtureRequest) -> tuple[Summary, Manifest]:
+    return vast(*request.param)
+
+
+def test_every_shape_of_run_fits_with_its_requests(hostile: tuple[Summary, Manifest]) -> None:
+    summary, manifest = hostile
     made = html(summary, manifest, language("en"), flights(manifest))["report.html"]
 
     assert len(made) <= MOST_BYTES < 2_500_000
     assert "summary.json" in made.decode()
+
+
+def test_markdown_of_every_shape_can_be_read(hostile: tuple[Summary, Manifest]) -> None:
+    files = markdown(*hostile)
+
+    assert len(files["report.md"]) <= MARKDOWN_BYTES <= 512_000
+    assert sum(map(len, files.values())) <= 2_500_000
+    assert max(map(len, files["report.md"].decode().splitlines())) < 40_000
+
+
+def test_a_terminal_is_not_flooded(hostile: tuple[Summary, Manifest]) -> None:
+    told = text(*hostile)["report.txt"].decode().splitlines()
+
+    assert len(told) < 700
+    assert max(map(len, told)) <= 80
 
 
 def test_names_that_fill_a_line_fit_too() -> None:
@@ -102,25 +120,6 @@ def test_names_that_fill_a_line_fit_too() -> None:
 
     assert len(made) <= MOST_BYTES
     assert b"300 arms are too many to draw" in made
-
-
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-def test_markdown_of_every_shape_can_be_read(shape: tuple[int, int, int]) -> None:
-    summary, manifest = vast(*shape)
-    files = markdown(summary, manifest)
-
-    assert len(files["report.md"]) <= MARKDOWN_BYTES <= 512_000
-    assert sum(map(len, files.values())) <= 2_500_000
-    longest = max(files["report.md"].decode().splitlines(), key=len)
-    assert len(longest) < 40_000
-
-
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-def test_a_terminal_is_not_flooded(shape: tuple[int, int, int]) -> None:
-    told = text(*vast(*shape))["report.txt"].decode()
-
-    assert len(told.splitlines()) < 700
-    assert max(map(len, told.splitlines())) <= 80
 
 
 def test_every_arm_stands_in_a_line_of_the_page_and_the_best_in_markdown() -> None:

@@ -47,6 +47,7 @@ from whichbits.report.wording import (
 
 _MOST_FINDINGS = 8
 _MOST_POINTS = 200
+_MOST_ROWS = 60
 _MOST_PAIRS = 6
 _FINDING_LENGTH = 142
 _SLO_SHARE = 0.99
@@ -217,7 +218,7 @@ def _quality(summary: Summary, manifest: Manifest, say: Say) -> Iterator[Rendera
             table.add_row("-", Text(plain(say(sentence))))
         body: list[RenderableType] = [table]
         if sheet := distances(summary, manifest):
-            body += [Text(""), _sheet(sheet, say)]
+            body += [Text(""), *_sheet(sheet, say)]
         yield _section(say(phrase("What the bits cost in answers")), "", *body)
 
 
@@ -225,7 +226,7 @@ def _service_level(summary: Summary, manifest: Manifest, say: Say) -> Iterator[R
     sheet = service_level(summary, manifest)
     if sheet is None:
         return
-    body: list[RenderableType] = [_sheet(sheet, say)]
+    body = [*_sheet(sheet, say)]
     if not any(cell.slo_share is not None and cell.slo_share >= _SLO_SHARE for cell in summary.cells):
         nobody = phrase("No arm holds it at any load measured: that is exit code 5.")
         body.append(Text(say(nobody), style="yellow"))
@@ -236,19 +237,30 @@ def _service_level(summary: Summary, manifest: Manifest, say: Say) -> Iterator[R
 def _caches(summary: Summary, manifest: Manifest, say: Say) -> Iterator[RenderableType]:
     """Show the replicas where there are several, else the prefix cache where it was of use."""
     if sheet := replicas(summary, manifest):
-        yield _section(say(phrase("Replicas")), say(phrase("prefix cache in tokens")), _sheet(sheet, say))
+        yield _section(say(phrase("Replicas")), say(phrase("prefix cache in tokens")), *_sheet(sheet, say))
     elif any(cell.prefix_hit_rate for cell in summary.cells) and (sheet := hit_rates(summary, manifest)):
-        yield _section(say(phrase("Prefix cache")), "", _sheet(sheet, say))
+        yield _section(say(phrase("Prefix cache")), "", *_sheet(sheet, say))
 
 
-def _sheet(sheet: Sheet, say: Say) -> Table:
+def _sheet(sheet: Sheet, say: Say) -> Iterator[RenderableType]:
+    """Return the table, and how many rows it lacks where a terminal has no room for all."""
+    yield _rows(sheet, say)
+    yield from _left_out(len(sheet.rows) - _MOST_ROWS, say)
+
+
+def _left_out(rows: int, say: Say) -> Iterator[RenderableType]:
+    if rows > 0:
+        yield Text(say(phrase("{rows} more rows in report.html.", rows=rows)), style="dim")
+
+
+def _rows(sheet: Sheet, say: Say) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     for place, heading in enumerate(sheet.headings):
         is_load = 0 < place < sheet.words
         side: JustifyMethod = "left" if place < sheet.words else "right"
         table.add_column(say(heading), justify=side, overflow="fold", no_wrap=is_load)
     before: tuple[str, ...] = ()
-    for row in sheet.rows:
+    for row in sheet.rows[:_MOST_ROWS]:
         # What a row has in common with the one above is not said again.
         said = [
             "" if place < sheet.words - 1 and row[: place + 1] == before[: place + 1] else cell
@@ -265,7 +277,8 @@ def _crossovers(crossovers: tuple[Crossover, ...], say: Say) -> Iterator[Rendera
     if len(crossovers) > _MOST_PAIRS:
         told = crossing(crossovers)
     if told:
-        yield _pairs(told, say)
+        yield _pairs(told[:_MOST_ROWS], say)
+        yield from _left_out(len(told) - _MOST_ROWS, say)
     if len(told) < len(crossovers):
         yield Text(say(others(crossovers)), "dim")
 
