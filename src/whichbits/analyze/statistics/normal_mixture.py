@@ -127,7 +127,7 @@ def _log_densities(shares: Floats, means: Floats, sigmas: Floats, points: Floats
 
 
 def _maximised(belongs: Floats, points: Floats, weights: Floats, narrowest: float) -> _Mixtures:
-    """Return the likeliest normals; ``belongs``, shape (mixtures, normals, points), gives to each its share of a point."""
+    """Return the likeliest normals; ``belongs``, shape (mixtures, normals, points), gives each its share of a point."""
     masses = belongs * weights
     totals = np.maximum(masses.sum(axis=-1), np.finfo(np.float64).tiny)
     means = masses @ points / totals
