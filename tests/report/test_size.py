@@ -86,7 +86,7 @@ SHAPES = {
 }
 
 
-@pytest.fixture(scope="module", params=SHAPES.values(), ids=SHAPES)
+@pytest.fixture(scope="module", params=SHAPES.values(), ids=tuple(SHAPES))
 def hostile(request: pytest.FixtureRequest) -> tuple[Summary, Manifest]:
     return vast(*request.param)
 

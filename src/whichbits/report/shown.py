@@ -4,6 +4,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+import numpy as np
+
 from whichbits.analyze.crossings.foremost import MOST_ARMS, foremost
 from whichbits.analyze.latency.request_timelines import CellRequests
 from whichbits.analyze.quality.measures import Quality
@@ -81,15 +83,20 @@ def _loads(summary: Summary) -> list[float]:
 
 
 def _shown_loads(summary: Summary, most: int) -> frozenset[float]:
-    """Return at most ``most`` loads: those around changes of the lead for half of the room, the rest spaced evenly."""
+    """Return at most ``most`` loads: those around changes of the lead for half of the room, the rest spaced evenly.
+
+    Half of the rest is spaced along the axis, which is logarithmic, and half over the loads that are left.
+    """
     loads = _loads(summary)
     if len(loads) <= most:
         return frozenset(loads)
     around = dict.fromkeys(load for turn in _turns(summary) for load in _beside(loads, turn))
-    chosen = set(list(around)[: most // 2])
+    chosen = {loads[0], loads[-1], *list(around)[: most // 2 - 2]}
+    along = np.geomspace(loads[0], loads[-1], max(2, (most - len(chosen)) // 2)) if loads[0] > 0 else ()
+    chosen |= {min(loads, key=lambda load: abs(load - wanted)) for wanted in along}
     left = [load for load in loads if load not in chosen]
-    room = most - len(chosen) - 1
-    return frozenset(chosen | {left[round(at * (len(left) - 1) / room)] for at in range(room + 1)})
+    places = np.linspace(0, len(left) - 1, most - len(chosen)).round().astype(int)
+    return frozenset(chosen | {left[place] for place in places})
 
 
 def _turns(summary: Summary) -> Iterator[float]:

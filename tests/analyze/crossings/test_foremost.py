@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from tests.analyze.make_cell import summaries
 from whichbits.analyze.crossings.foremost import MOST_ARMS, foremost, nearest_first
+from whichbits.analyze.summary import CellSummary
 
 NAMES = [f"arm-{number}" for number in range(20)]
 
@@ -13,7 +14,7 @@ def rising() -> dict[str, dict[int, float]]:
     return {name: {1: 10 * 1.05**place, 8: 20 * 1.05**place} for place, name in enumerate(NAMES)}
 
 
-def paces(curves: dict[str, dict[int, float]]) -> list:
+def paces(curves: dict[str, dict[int, float]]) -> list[CellSummary]:
     """Cells whose latencies say who leads; of work there is nothing to tell apart."""
     return [replace(cell, output_tokens_per_s=None) for cell in summaries(curves)]
 
