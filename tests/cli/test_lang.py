@@ -48,7 +48,7 @@ def test_every_verb_that_prints_sentences_has_a_language(verb: str) -> None:
         (["compare", "--lang", "ko"], "", "ko"),
         (["compare", "--lang=ko"], "", "ko"),
         (["compare", "--lang", "en"], "ko", "en"),
-        (["compare", "--lang"], "ko", "en"),
+        (["compare", "--lang"], "ko", "ko"),
         (["compare", "--lang", "fr"], "ko", "en"),
     ],
 )

@@ -28,6 +28,8 @@ from whichbits.language.particles import particle
         ("gptq", "은", "는"),
         ("vllm", "이", "이"),
         ("serving", "을", "을"),
+        ("FP8-dynamic", "이", "이"),
+        ("static", "으로", "으로"),
         ("model", "으로", "로"),
         ("eager", "과", "와"),
         ("f16 (bf16)", "이다", "이다"),

@@ -107,3 +107,12 @@ def test_other_words_stay_as_they_are(text: str) -> None:
 
 def test_a_name_with_braces_is_text() -> None:
     assert tell("{x:은} is not a folder", KOREAN).startswith("{x:은}")
+
+
+def test_a_last_field_does_not_swallow_what_is_told_behind_it() -> None:
+    noisy = "the crossing of a / b in median TPOT: too noisy to say"
+    narrowed = "narrowed the crossing of b / c in median TPOT from 4 to 32 to 8 to 16"
+
+    assert tell(f"{noisy}; {narrowed}", KOREAN) == (
+        "a / b의 TPOT 중앙값 교차점: 잡음이 커서 말할 수 없음; b / c의 TPOT 중앙값 교차점을 4~32에서 8~16으로 좁힘"
+    )

@@ -20,15 +20,18 @@ PLACES = {
     "stage.writer.note": (0,),
     "writer.note": (0,),
     "notes.append": (0,),
+    "Notice": (0,),
+    "Pace": (4,),
+    "Decision": (0,),
 }
 """Where calls are given texts: by place, or by name."""
 WORDINGS = {
+    "doctor/cards.py": ("_UNQUANTISED",),
     "report/inspection/meanings.py": ("_OF_STARTS", "_OF_FILES", "_OF_BENCHMARKS", "_OF_SPEED"),
     "drive/answer/failure.py": ("MEANINGS",),
     "record/definitions.py": ("DEFINITIONS", "_CLIENT_TOKENS"),
     "study/complaint.py": ("_WORDS", "_ANY_SCALAR"),
     "analyze/comparison/comparison.py": ("THIN", "NO_LOAD", "_NOT_TOLD"),
-    "conduct/estimate.py": ("_GPU", "_PACES"),
     "serve/mock/facts.py": ("DEVICE",),
     "arms/gpus.py": ("_OPERANDS",),
     "conduct/self_test/result.py": ("_WHY_ENDED",),
@@ -36,6 +39,7 @@ WORDINGS = {
 }
 """Modules whose named texts are told as they are."""
 RETURNED = {
+    "cli/misuse.py": ("_kind",),
     "study/complaint.py": ("_message", "_choice", "_suggestion"),
     "analyze/curves/meaning.py": ("_refusal",),
     "analyze/comparison/sides.py": ("refusal", "_different_work"),
@@ -43,6 +47,9 @@ RETURNED = {
     "conduct/self_test/result.py": ("_sentence", "_why"),
     "doctor/packages.py": ("_releases",),
     "plan/fleets.py": ("binding",),
+    "predict/shipped.py": ("__str__",),
+    "serve/kubernetes/pods.py": ("_change", "_change_of_one"),
+    "serve/kubernetes/fleet.py": ("_silent",),
 }
 """Functions whose returned texts are told as they are."""
 

@@ -79,6 +79,21 @@ def test_the_manifest_survives_the_disk(tmp_path: Path) -> None:
     assert writer.manifest.cells == (ended(CELLS[0], RECORDS), CELLS[1])
 
 
+@pytest.mark.parametrize(
+    ("named", "read"),
+    [({"w4a16": {}, "fp16": {}, "bf16": {}}, ["w4a16", "bf16"]), ({}, ["bf16", "w4a16"]), (None, ["bf16", "w4a16"])],
+    ids=["as the study names them", "an arm of no study", "a study without arms"],
+)
+def test_arms_stand_in_the_studys_order_whichever_server_was_ready_first(
+    tmp_path: Path, named: dict[str, dict[str, str]] | None, read: list[str]
+) -> None:
+    writer = RunWriter.create(tmp_path, replace(manifest(), study={"arms": named}))
+    for name in ("bf16", "w4a16"):
+        writer.arm(arm_record(name, TWO_ARMS[name]))
+
+    assert list(Run.load(writer.folder).manifest.arms) == read
+
+
 def test_two_runs_of_one_minute_get_two_folders(tmp_path: Path) -> None:
     names = [started(tmp_path).folder.name for _ in range(3)]
 

@@ -86,7 +86,7 @@ def test_headings_answers_and_verdicts() -> None:
     titles = [title for _, title in page.headings]
     for title in ("결론", "부하에 따른 곡선", "조건의 순위가 바뀌는 곳", "원인", "발견", "관찰", "출처", "재현"):
         assert title in titles
-    assert "동시 요청 1건에서 TPOT 중앙값 15.0" in page.text
+    assert "동시 요청 1에서 TPOT 중앙값 15.0" in page.text
     assert "송신 지연" in page.text
     assert "정상" in page.text
     assert "의심" in page.text

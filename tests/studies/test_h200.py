@@ -1,6 +1,5 @@
 """Study files do not rot: each passes a dry run without GPU or weights, and runs to its end against mocks."""
 
-import importlib.util
 from pathlib import Path
 
 import pytest
@@ -8,10 +7,10 @@ import pytest
 from tests.e2e.tool import good_exit, run_of, states
 from tests.serve.vllm.interpreters import with_vllm
 from tests.studies.cut_down import cut_down
+from tests.studies.scripts import STUDIES, script
 from whichbits.cli import exit_code
 from whichbits.study.read import read_study
 
-STUDIES = Path(__file__).parents[2] / "studies"
 H200 = sorted((STUDIES / "h200").glob("*.yaml"))
 PUBLISHED = [*H200, STUDIES / "seed-l4.yaml", STUDIES / "seed-a100.yaml"]
 
@@ -20,11 +19,7 @@ PUBLISHED = [*H200, STUDIES / "seed-l4.yaml", STUDIES / "seed-a100.yaml"]
 def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with ``models`` as make_arms.py writes them, and the logs that one study attaches to."""
     folder = tmp_path_factory.mktemp("checkpoints")
-    found = importlib.util.spec_from_file_location("make_arms", STUDIES / "h200" / "make_arms.py")
-    assert found is not None
-    assert found.loader is not None
-    make_arms = importlib.util.module_from_spec(found)
-    found.loader.exec_module(make_arms)
+    make_arms = script("make_arms")
     for name, (shape, dtype, quantization) in make_arms.ARMS.items():
         make_arms.write_arm(folder / "models" / name, shape | {"vocab_size": 32000}, dtype, quantization)
     for name in ("replica-0.log", "replica-1.log"):

@@ -5,17 +5,24 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from functools import partial
+from typing import TYPE_CHECKING
 
 from cyclopts import App, CycloptsError
 
 from whichbits.errors import BadInput, Interrupted, WhichbitsError
 
+if TYPE_CHECKING:
+    from cyclopts.help.protocols import HelpFormatter
+
 LANGUAGE_VARIABLE = "WHICHBITS_LANG"
 """Not LANG: what a log or a CI step says must not depend on whose machine it is."""
 
-_BAD_INPUT = 2
+LANGUAGE_FLAG = "--lang"
+
+_HELP_FLAGS = frozenset(("--help", "-h"))
 _PIPE_CLOSED = 141  # as shells write an end by SIGPIPE
+
+_QUESTION = "Which bits should you serve (16, W8A8, W4A16), from which load on, on your hardware and traffic, and why."
 
 _INSPECT = """Say what a log, a /metrics dump or a result file holds.
 
@@ -25,33 +32,45 @@ sglang.bench_serving), sse (a captured stream or HTTP answer), profile_trace (to
 JSONL, traces of BurstGPT, Azure and Mooncake).
 """
 
-app = App(
-    name="whichbits",
-    help_format="plaintext",  # reading Markdown takes a third of the time that `whichbits --help` has
-    suppress_keyboard_interrupt=False,
-    help="Which bits should you serve (16, W8A8, W4A16), from which load on, on your hardware and traffic, and why.",
-)
-# Verbs load on use: `whichbits --help` imports none of them. Their own pages are Markdown, for its paragraphs.
-_verb = partial(app.command, help_format="markdown")
-_verb("whichbits.cli.run:run", name="run", help="Serve each arm, drive equal traffic at it, and answer.")
-_verb("whichbits.cli.quality:quality", name="quality", help="Say what each arm's bits cost in answers.")
-_verb("whichbits.cli.predict:predict", name="predict", help="Play a study in virtual time, without its GPU.")
-_verb("whichbits.cli.plan:plan", name="plan", help="Find the cheapest fleet for a day of traffic, without a GPU.")
-_verb("whichbits.cli.arms:arms", name="arms", help="Make W8A8 and W4A16 checkpoints of a 16-bit one.")
-_verb("whichbits.cli.calibrate:calibrate_run", name="calibrate", help="Fit the predictor to a measured run.")
-_verb("whichbits.cli.report:report", name="report", help="Rebuild a run's report from what it recorded.")
-_verb("whichbits.cli.doctor:doctor", name="doctor", help="Say what is wrong here before anything starts.")
-_verb("whichbits.cli.view:view", name="view", help="Browse runs, compare them, and follow one, in a browser.")
-_verb("whichbits.cli.inspect:inspect", name="inspect", help=_INSPECT)
-_verb(
-    "whichbits.cli.compare:compare_results",
-    name="compare",
-    help="Compare runs or other tools' results, and fail a CI step where one got worse.",
-)
-_verb("whichbits.cli.load:load", name="load", help="Drive one endpoint that runs, or find this client's limit.")
-_verb("whichbits.cli.mock:mock", name="mock", help="Run a paced fake server with exact token times.")
-_verb("whichbits.cli.import_results:import_results", name="import", help="Make a run of other tools' results.")
-_verb("whichbits.cli.export:export", name="export", help="Write a run in another tool's format, or send it.")
+_VERBS = {
+    "run": ("run:run", "Serve each arm, drive equal traffic at it, and answer."),
+    "quality": ("quality:quality", "Say what each arm's bits cost in answers."),
+    "predict": ("predict:predict", "Play a study in virtual time, without its GPU."),
+    "plan": ("plan:plan", "Find the cheapest fleet for a day of traffic, without a GPU."),
+    "arms": ("arms:arms", "Make W8A8 and W4A16 checkpoints of a 16-bit one."),
+    "calibrate": ("calibrate:calibrate_run", "Fit the predictor to a measured run."),
+    "report": ("report:report", "Rebuild a run's report from what it recorded."),
+    "doctor": ("doctor:doctor", "Say what is wrong here before anything starts."),
+    "view": ("view:view", "Browse runs, compare them, and follow one, in a browser."),
+    "inspect": ("inspect:inspect", _INSPECT),
+    "compare": (
+        "compare:compare_results",
+        "Compare runs or other tools' results, and fail a CI step where one got worse.",
+    ),
+    "load": ("load:load", "Drive one endpoint that runs, or find this client's limit."),
+    "mock": ("mock:mock", "Run a paced fake server with exact token times."),
+    "import": ("import_results:import_results", "Make a run of other tools' results."),
+    "export": ("export:export", "Write a run in another tool's format, or send it."),
+}
+"""Each verb with the function that does it, and what it does."""
+
+
+def application(pages: "HelpFormatter | None" = None) -> App:
+    """Return the command line; ``pages`` lays out its help in another language than English."""
+    made = App(
+        name="whichbits",
+        help_format="plaintext",  # reading Markdown takes a third of the time that `whichbits --help` has
+        help_formatter=pages,
+        suppress_keyboard_interrupt=False,
+        help=_QUESTION,
+    )
+    for name, (place, meaning) in _VERBS.items():
+        # Verbs load on use: `whichbits --help` imports none of them. Their own pages are Markdown, for its paragraphs.
+        made.command(f"whichbits.cli.{place}", name=name, help=meaning, help_format="markdown")
+    return made
+
+
+app = application()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -66,9 +85,10 @@ def exit_code(arguments: Sequence[str]) -> int:
     if not os.environ.get(LANGUAGE_VARIABLE, "unset"):
         del os.environ[LANGUAGE_VARIABLE]  # a CI step's variable without a value asks for nothing
     try:
-        outcome = app(arguments, exit_on_error=False, result_action="return_value")
-    except CycloptsError:  # already explained on stderr by cyclopts
-        return _BAD_INPUT
+        spoken = _with_its_help(arguments)
+        outcome = spoken(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+    except CycloptsError as error:
+        return _explain_misuse(error, arguments)
     except WhichbitsError as error:
         return _explain(error, arguments)
     except KeyboardInterrupt:
@@ -80,6 +100,25 @@ def exit_code(arguments: Sequence[str]) -> int:
             raise
         return _explain(_TOLD[error.errno](error), arguments)
     return outcome if isinstance(outcome, int) else 0
+
+
+def _with_its_help(arguments: Sequence[str]) -> App:
+    """Return the command line with its help in the language that is asked for."""
+    wants_help = not arguments or not _HELP_FLAGS.isdisjoint(arguments)
+    if not wants_help or not _names_a_language(arguments):
+        return app
+    from whichbits.cli.lang import asked_code
+
+    code = asked_code(arguments)
+    if code == "en":
+        return app
+    from whichbits.cli.help import SpokenHelp
+
+    return application(SpokenHelp(code))
+
+
+def _names_a_language(arguments: Sequence[str]) -> bool:
+    return LANGUAGE_VARIABLE in os.environ or any(word.startswith(LANGUAGE_FLAG) for word in arguments)
 
 
 def _reader_left() -> int:
@@ -123,3 +162,9 @@ def _explain(error: WhichbitsError, arguments: Sequence[str]) -> int:
 
     print_error(error, Console(stderr=True), asked_language(arguments))
     return error.exit_code
+
+
+def _explain_misuse(error: CycloptsError, arguments: Sequence[str]) -> int:
+    from whichbits.cli.misuse import misuse
+
+    return _explain(misuse(error, _VERBS), arguments)

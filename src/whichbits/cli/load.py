@@ -81,7 +81,7 @@ def load(
         plain: Print progress as plain lines, even on a terminal.
         self_test: Drive a mock instead and find this machine's honest limit; --seconds is then about how long that
             takes, 30 by default.
-        lang: Language of the reports and of what is printed at the end; summary.json stays English.
+        lang: Language of the reports and of what is printed; summary.json stays English.
     """
     asked = AskedLoad(
         url=url,

@@ -17,6 +17,7 @@ from whichbits.errors import ServerNotReady
 from whichbits.hardware.devices import find_device
 from whichbits.language.language import Language, language
 from whichbits.language.phrase import phrase
+from whichbits.language.recognition import tell
 from whichbits.predict.calibration_file import read_calibration
 from whichbits.predict.constants import Constants, default_constants
 from whichbits.predict.run import DRAWS, Assumed, predict_study, refuse_impossible
@@ -66,7 +67,7 @@ def predict(
     writer = RunWriter.create(output or Path(asked.output), _manifest(asked))
     if shipped is not None:
         writer.note(str(shipped))
-        print(shipped, file=sys.stderr)
+        print(tell(str(shipped), language(lang)), file=sys.stderr)
     refused = predict_study(asked, cells, writer, Assumed(constants, draws, asked.seed))
     rebuild_reports(writer.folder, json_to_stdout=json, lang=lang)
     for error in refused:

@@ -21,6 +21,7 @@ from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import stop_on_signals
 from whichbits.drive.crew.engage import engaged, refuse_missing_crew
 from whichbits.errors import BadInput, WhichbitsError
+from whichbits.language.language import language
 from whichbits.record.run import Run
 from whichbits.record.writer import RunWriter
 from whichbits.report.progress.live import listener
@@ -41,13 +42,13 @@ def quality(
         output: Folder for run folders; the study's own is used where this is not given.
         json: Print summary.json on stdout, everything else on stderr.
         plain: Print progress as plain lines, even on a terminal.
-        lang: Language of the reports and of what is printed at the end; summary.json stays English.
+        lang: Language of the reports and of what is printed; summary.json stays English.
     """
     asked = _with_quality(_study_of(study))
     preflight(asked.arms)
     refuse_missing_crew(asked.client)
     insist_on_quality(asked)
-    with listener(plain_lines=plain or None) as listen:
+    with listener(plain_lines=plain or None, spoken=language(lang)) as listen:
         for arm in asked.arms.values():
             engine(arm.engine).prepare(arm)
         writer = _writer(study, asked, output)

@@ -85,12 +85,12 @@ def run(
         print_manifests: Print a Kubernetes Deployment and Service for each arm, for `kubectl apply`; start nothing.
         image: Image of the Deployments of arms that name none.
         driver_image: Print a Job, too, that runs the study inside the cluster; its image has whichbits and kubectl.
-        lang: Language of the reports and of what is printed at the end; summary.json stays English.
+        lang: Language of the reports and of what is printed; summary.json stays English.
         metrics_port: Serve the study's progress for Prometheus at this port, while it runs; 0 takes a free one.
         metrics_host: The address to serve it at; any other than this machine's own lets others in.
     """
     if print_manifests:
-        return write_manifests(study, image, driver_image)
+        return write_manifests(study, image, driver_image, language(lang))
     refuse_images(image, driver_image)
     task = read_task(study, resume)
     preflight(task.arms)
@@ -143,7 +143,7 @@ def carry_out(
     traffic_facts(task.study)  # files that cannot be read are known before weights are fetched
     raised = raise_open_files(task.study)
     with engaged(task.study.client) as crew, ExitStack() as shown:
-        listen = shown.enter_context(listener(plain_lines=plain or None))
+        listen = shown.enter_context(listener(plain_lines=plain or None, spoken=language(lang)))
         live = LiveStudy()
         if metrics_at is not None:
             address = shown.enter_context(endpoint(*metrics_at, live.text))

@@ -20,6 +20,8 @@ from whichbits.study.arm import Arm
 
 _GIB = 2**30
 _MIB_A_GIB = 1024
+_UNQUANTISED = "16-bit products"
+"""What an arm computes that needs no kernel of its own."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,8 @@ def _left_gib(seat: Seat, checkpoint: Checkpoint, state: GpuState) -> float | No
 
 
 def _kernel(kernel: Kernel) -> str:
-    return (kernel.name or "16-bit products") + (f" ({kernel.note})" if kernel.note else "")
+    name = kernel.name or _UNQUANTISED
+    return f"{name} ({kernel.note})" if kernel.note else name
 
 
 def _of_a_share(seat: Seat) -> str:

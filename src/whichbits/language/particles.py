@@ -66,4 +66,6 @@ def _letter(word: str) -> str:
         return _CAPITALS.get(last.upper(), "이")
     if last == "l":
         return "을"
+    if word.endswith("ic"):
+        return "익"
     return "은" if last in "mn" or word.endswith("ng") else "이"

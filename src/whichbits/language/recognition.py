@@ -19,6 +19,8 @@ _ADDED = r"(?:(?:[;:,.]| \(| with ).*)?"
 """What may stand in a field right behind another one: nothing, or something that begins as an addition does."""
 _NO_SUBJECT = "(?<!:)"
 """A text's first field is never "fp16:", which says whom a text is about: the text itself begins behind it."""
+_JOINTS = ("; ", ": ")
+"""What stands between texts that were told one by one."""
 _ENOUGH_LETTERS = 6
 """Of its own a template must have so many to be looked for within a text, where somebody else's words may stand."""
 
@@ -68,11 +70,25 @@ def _found(text: str, *, within: bool = False) -> Phrase | None:
     """Return a text as a phrase, as far as it is known; ``within`` another one, of templates that say enough."""
     for pattern, template, says_enough in _patterns():
         if (says_enough or not within) and (found := pattern.fullmatch(text)):
+            values = list(found.groupdict().values())
+            swallows = bool(values) and template.endswith("}") and any(sign in values[-1] for sign in _JOINTS)
+            if swallows and (parts := _all_of_its_parts(text)) is not None:
+                return parts
             made = Phrase(text)
             made.template = template
             made.fields = {name: _part(value) for name, value in found.groupdict().items()}
             return made
     return _found_in_parts(text)
+
+
+def _all_of_its_parts(text: str) -> Phrase | None:
+    """Return a text as what is joined in it, if each part is known for itself: a last field would swallow the rest."""
+    for separator in _JOINTS:
+        parts = text.split(separator)
+        known = [_found(part) for part in parts] if len(parts) > 1 else []
+        if known and all(known):
+            return joined(separator, [part for part in known if part is not None])
+    return None
 
 
 def _part(text: str) -> str:

@@ -32,9 +32,19 @@ def read_manifest(folder: Path) -> Manifest:
     content = _content(folder)
     try:
         refuse_newer(folder, msgspec.json.decode(content, type=_Versioned).schema_version)
-        return msgspec.json.decode(content, type=Manifest)
+        return _in_the_studys_order(msgspec.json.decode(content, type=Manifest))
     except msgspec.MsgspecError as error:
         raise broken(folder, f"{FILE_NAME} cannot be read: {error}") from error
+
+
+def _in_the_studys_order(manifest: Manifest) -> Manifest:
+    """Return the manifest with its arms as the study names them, not as their servers came up.
+
+    Arms have the same place, colour and mark in the reports of all runs of a study then.
+    """
+    named = manifest.study.get("arms")
+    first = [arm for arm in named if arm in manifest.arms] if isinstance(named, dict) else []
+    return replace(manifest, arms={arm: manifest.arms[arm] for arm in (*first, *manifest.arms)})
 
 
 def with_ended(manifest: Manifest, ended: Iterable[Cell]) -> Manifest:

@@ -11,6 +11,8 @@ from rich.text import Text
 
 _NAME_WIDTH = 8
 """To so many columns a name may be folded before the table is given up."""
+_BOUNDLESS = 10_000
+"""What a table would take is asked without a bound: within one, no table says that it takes more."""
 
 
 class Fitted:
@@ -23,7 +25,7 @@ class Fitted:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         """Yield the table or the paragraphs, by the room there is."""
         for table in self._tables:
-            if console.measure(table).maximum <= options.max_width:
+            if console.measure(table, options=options.update(max_width=_BOUNDLESS)).maximum <= options.max_width:
                 yield table
                 return
         for table in self._tables:

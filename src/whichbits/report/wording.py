@@ -222,8 +222,8 @@ def duration(seconds: float | None) -> str:
     minutes, rest = divmod(whole, 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
-        return f"{hours}h{minutes:02d}m"
-    return f"{minutes}m{rest:02d}s" if minutes else f"{rest}s"
+        return phrase("{hours}h{minutes:02d}m", hours=hours, minutes=minutes)
+    return phrase("{minutes}m{rest:02d}s", minutes=minutes, rest=rest) if minutes else phrase("{rest}s", rest=rest)
 
 
 def moment(created: str) -> str:

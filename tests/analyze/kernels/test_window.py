@@ -80,7 +80,7 @@ def test_steps_with_prefill_stand_apart_from_those_without(tmp_path: Path) -> No
         kernel(FLASH, 80, 10),
         step(2, 100, 200),
         kernel(MARLIN, 100, 200),
-        kernel(MARLIN, 301, 7),  # between steps: in none
+        kernel(MARLIN, 301, 7),  # behind the mark, as the last projection is: of the step before
         step(0, 0, 2, stream=20),  # the same step, marked on the stream of its copies
         kernel("Memcpy HtoD (Pinned -> Device)", 0, 2, stream=20, category="gpu_memcpy"),
     ]
@@ -88,7 +88,27 @@ def test_steps_with_prefill_stand_apart_from_those_without(tmp_path: Path) -> No
 
     assert found.steps == (
         StepTime(with_prefill=False, n=2, mean_ms=0.04, kinds={"gemm": 0.03, "attention": 0.01, "copy": 0.001}),
-        StepTime(with_prefill=True, n=1, mean_ms=0.2, kinds={"gemm": 0.2}),
+        StepTime(with_prefill=True, n=1, mean_ms=0.208, kinds={"gemm": 0.207}),
+    )
+
+
+def test_what_follows_a_steps_mark_is_of_that_step_and_what_comes_before_all_marks_of_none(tmp_path: Path) -> None:
+    """As in vLLM 0.25.1: the mark ends with the last layer; the last projection and the sampler run behind it."""
+    events = [
+        kernel(MARLIN, 0, 5),
+        step(0, 10, 20),
+        kernel(MARLIN, 10, 20),
+        kernel("nvjet_sm90_hsh_384x8_64x4_2x1_v_bz_TNT", 31, 4),
+        kernel("_gumbel_sample_kernel", 35, 1),
+        step(1, 40, 30),
+        kernel(MARLIN, 40, 30),
+        kernel("nvjet_sm90_hsh_384x8_64x4_2x1_v_bz_TNT", 72, 4),
+    ]
+    found = read(write_trace(tmp_path / "t.json", events))
+
+    assert found.steps == (
+        StepTime(with_prefill=False, n=1, mean_ms=0.026, kinds={"gemm": 0.024, "sampling": 0.001}),
+        StepTime(with_prefill=True, n=1, mean_ms=0.036, kinds={"gemm": 0.034}),
     )
 
 
@@ -121,7 +141,7 @@ def test_a_processors_operations_count_what_they_do_themselves(tmp_path: Path) -
     assert [(each.family, each.ms) for each in gemm.families] == [("onednn", 0.08), ("aten", 0.02)]
     assert (attention.kind, attention.share) == ("attention", 0.25)
     assert (found.window_ms, found.gaps.share) == pytest.approx((0.2, 0.25))
-    assert found.steps == (StepTime(with_prefill=False, n=1, mean_ms=0.11, kinds={"gemm": 0.1}),)
+    assert found.steps == (StepTime(with_prefill=False, n=1, mean_ms=0.2, kinds={"gemm": 0.1, "attention": 0.05}),)
 
 
 def test_a_trace_without_timed_work_is_none(tmp_path: Path) -> None:

@@ -34,6 +34,28 @@ def test_any_name_leaves_the_picture_whole_and_without_a_script(name: str) -> No
             assert tags <= {"svg", "style", "g", "path", "rect", "text", "title"}
 
 
+@pytest.mark.parametrize(
+    ("name", "shown", "units"),
+    [
+        ("w4a16", "w4a16", 5 * 8.6),
+        ("least-outstanding", "least-outstanding", 17 * 8.6),
+        ("W" * 40, "W" * 17 + "…", 18 * 8.6),
+        ("한국어 암", "한국어 암", 9 * 8.6),
+    ],
+    ids=["short", "longer than the usual edge", "cut by a mark", "of wide characters"],
+)
+def test_the_paper_is_wide_enough_for_the_names_of_arms(name: str, shown: str, units: float) -> None:
+    """8.6 units a column are DejaVu Sans Bold's at 12 px, the widest of the usual fonts."""
+    summary = renamed(explained(make_summary()), "fp16", name)
+
+    for picture in (over_load(summary, FIGURES[0], "words"), under_roof(summary, "words") or ""):
+        drawing = ET.fromstring(picture)  # noqa: S314 - our own
+        width = float(drawing.attrib["viewBox"].split()[2])
+        named = [each for each in drawing.iter() if each.attrib.get("class") == "name"]
+        text = next(each for each in named if "".join(each.itertext()) == name + shown)
+        assert float(text.attrib["x"]) + units <= width
+
+
 def test_each_point_says_its_arm_load_and_value_with_its_interval() -> None:
     said = titles(drawn(make_summary()))
 

@@ -58,7 +58,7 @@ def busy_machine(observed: Observed) -> Iterator[Finding]:
             "should be.",
             cells=cells_of(len(busy), sum(cell.other_cpu_cores is not None for cell in observed.manifest.cells)),
             other_cpu_cores=most.other_cpu_cores,
-            more="" if cores is None else f"{cores} ",
+            more="" if cores is None else phrase("{cores} ", cores=cores),
             cell=most.cell,
         )
         named = evidence([cell for cell in observed.cells if cell.cell in numbers])

@@ -59,7 +59,10 @@ class HostTime:
 
 @dataclass(frozen=True)
 class StepTime:
-    """The engine's steps that carried prefill, or none: how many, how long on the GPU, and by kind, in mean ms."""
+    """The engine's steps that carried prefill, or none: how many, how long on the GPU, and by kind, in mean ms.
+
+    ``mean_ms`` is from a step's first mark to the end of its last kernel, gaps included.
+    """
 
     with_prefill: bool
     n: int

@@ -198,7 +198,7 @@ def _steps(tracks: Sequence[_Track], work: dict[str, Work]) -> tuple[StepTime, .
 
 
 def _step_time(tracks: Sequence[_Track], work: dict[str, Work], *, with_prefill: bool) -> StepTime | None:
-    """Add up the steps of one sort over all tracks; a kernel belongs to the step in which it starts."""
+    """Add up the steps of one sort over all tracks."""
     n, total_us = 0, 0.0
     kinds: dict[str, float] = defaultdict(float)
     for track in tracks:
@@ -206,10 +206,10 @@ def _step_time(tracks: Sequence[_Track], work: dict[str, Work], *, with_prefill:
             continue
         starts, spans, prefill = track.steps.sorted()
         chosen = prefill == int(with_prefill)
+        step = _step_of(track, starts)
         n += int(chosen.sum())
-        total_us += float(spans[chosen].sum())
-        step = np.searchsorted(starts, track.starts, side="right") - 1
-        inside = (step >= 0) & (track.starts < (starts + spans)[step]) & chosen[step]
+        total_us += float((_ends(track, step, starts + spans) - starts)[chosen].sum())
+        inside = (step >= 0) & chosen[step]
         times = np.bincount(track.tags[inside], weights=track.times[inside], minlength=len(track.names))
         for name, us in zip(track.names, times.tolist(), strict=True):
             if us:
@@ -218,6 +218,23 @@ def _step_time(tracks: Sequence[_Track], work: dict[str, Work], *, with_prefill:
         return None
     by_time = sorted(kinds.items(), key=lambda item: -item[1])
     return StepTime(with_prefill, n, total_us / n / 1e3, {kind: us / n / 1e3 for kind, us in by_time})
+
+
+def _step_of(track: _Track, starts: Floats) -> Ints:
+    """Return the step of each kernel, -1 before the first: a step has all that starts before the next step does.
+
+    Its mark alone will not do: vLLM (0.25.1) ends it with the model's last layer, and the last projection, which reads
+    as many bytes as several layers, and sampling come after it.
+    """
+    return np.searchsorted(starts, track.starts, side="right") - 1
+
+
+def _ends(track: _Track, step: Ints, marked: Floats) -> Floats:
+    """Return when each step ends: its mark or, if that is later, its last kernel."""
+    ends = marked.copy()
+    known = step >= 0
+    np.maximum.at(ends, step[known], (track.starts + track.spans)[known])
+    return ends
 
 
 def _device_names(head: dict[str, Any], lanes: Lanes) -> set[str]:

@@ -1,9 +1,10 @@
 """Bringing up the arms of a visit: one after the other, or all at once where no server measures what is free."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from typing import Any
 
 from whichbits.conduct.arms.beds import Beds
 from whichbits.conduct.arms.giving_up import Losses
@@ -12,7 +13,8 @@ from whichbits.conduct.events import ArmReady, ArmStarting, WarmingUp
 from whichbits.conduct.stage import Stage
 from whichbits.conduct.stopping import unless
 from whichbits.errors import ArmMismatch, ServerNotReady
-from whichbits.record.schema import ArmRecord, Fact
+from whichbits.language.phrase import Phrase, joined, phrase
+from whichbits.record.schema import ArmRecord
 from whichbits.serve.arm import Circumstances, RunningArm, serve_arm
 from whichbits.serve.neighbours import may_start_at_once, servers_of
 from whichbits.serve.sleep import able_to_sleep
@@ -105,25 +107,25 @@ def _as_warmed(record: ArmRecord, warmth: Warmth) -> ArmRecord:
 
 def _facts_line(record: ArmRecord) -> str:
     """Return what a person wants to see when an arm comes up."""
-    facts = record.replicas[0].facts
-    shown = {
-        "weights": ("model_memory_gib", "{:.2f} GiB"),
-        "KV cache": ("kv_cache_tokens", "{:,} tokens"),
-        **_computes_in(facts),
-        "kernel": ("quant_kernels", "{}"),
-        "started beside": ("started_beside", "{} others"),
-    }
-    known = [
-        f"{word} {layout.format(facts[key].value)}"
-        for word, (key, layout) in shown.items()
-        if key in facts and facts[key].value is not None
-    ]
-    return ", ".join(known)
+    facts = {name: fact.value for name, fact in record.replicas[0].facts.items() if fact.value is not None}
+    quantised = facts.get("activation_quantization_effective") is True
+    shown = _SHOWN | ({"dtype": _all_else_in} if quantised else {})
+    return joined(", ", (say(facts[name]) for name, say in shown.items() if name in facts))
 
 
-def _computes_in(facts: Mapping[str, Fact]) -> dict[str, tuple[str, str]]:
-    """Name the type of the computation; of what is quantised at run time it is the type of the rest only."""
-    effective = facts.get("activation_quantization_effective")
-    if effective is None or effective.value is not True:
-        return {"computes in": ("dtype", "{}")}
-    return {"int8 activations (verified by a probe), all else in": ("dtype", "{}")}
+def _kernel(value: Any) -> Phrase:
+    return phrase("kernel {kernel}", kernel=", ".join(value) if isinstance(value, list) else value)
+
+
+def _all_else_in(value: Any) -> Phrase:
+    """Name the type of the rest: of what is quantised at run time it is not the computation's."""
+    return phrase("int8 activations (verified by a probe), all else in {dtype}", dtype=value)
+
+
+_SHOWN: dict[str, Callable[[Any], Phrase]] = {
+    "model_memory_gib": lambda value: phrase("weights {gib:.2f} GiB", gib=value),
+    "kv_cache_tokens": lambda value: phrase("KV cache {tokens:,} tokens", tokens=value),
+    "dtype": lambda value: phrase("computes in {dtype}", dtype=value),
+    "quant_kernels": _kernel,
+    "started_beside": lambda value: phrase("started beside {others} others", others=value),
+}

@@ -86,9 +86,13 @@ class Sitting:
         """Keep why the search is over; if for its budget, also the one that ``wanting_s`` more make."""
         enough_s = self.spent_s + wanting_s if wanting_s and reason == BUDGET_SPENT else None
         self.decided.end(reason, self.spent_s, enough_s)
-        took = f"after {self.spent_s:.0f} s, {self.spent_beside_cells_s:.0f} of them in starts and warm-up"
-        wanted = "" if enough_s is None else f"; it would have gone on with `budget: {budget_words(enough_s)}` or more"
-        self.stage.listen(Decision(f"the search ends: {reason}, {took}{wanted}"))
+        spent_s, starts_s = self.spent_s, self.spent_beside_cells_s
+        more = "" if enough_s is None else f"; it would have gone on with `budget: {budget_words(enough_s)}` or more"
+        self.stage.listen(
+            Decision(
+                f"the search ends: {reason}, after {spent_s:.0f} s, {starts_s:.0f} of them in starts and warm-up{more}"
+            )
+        )
 
     def _tell_of_starts(self) -> None:
         """Say once, after the first step, what is left for cells: starts are part of the budget."""

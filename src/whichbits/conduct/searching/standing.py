@@ -47,10 +47,38 @@ def _change(name: str, before: Known, now: Known) -> str:
     if isinstance(now, str):
         return f"{name}: {now}"
     if isinstance(before, str):
+        return _placed(name, now)
+    return _narrowed(name, before, now) if _is_narrower(before, now) else _moved(name, before, now)
+
+
+def _is_narrower(before: tuple[Range, ...], now: tuple[Range, ...]) -> bool:
+    return len(now) == len(before) and _widest(now) < _widest(before)
+
+
+# Single ranges are written out, here and below: only so are such texts known again when they are told.
+def _narrowed(name: str, before: tuple[Range, ...], now: tuple[Range, ...]) -> str:
+    if len(now) > 1:
+        return f"narrowed {name} from {_words(before)} to {_words(now)}"
+    (was_low, was_high), (low, high) = map(_load_words, (before[0], now[0]))
+    return f"narrowed {name} from {was_low} to {was_high} to {low} to {high}"
+
+
+def _moved(name: str, before: tuple[Range, ...], now: tuple[Range, ...]) -> str:
+    if len(before) > 1 or len(now) > 1:
+        return f"moved {name} from {_words(before)} to {_words(now)}"
+    (was_low, was_high), (low, high) = map(_load_words, (before[0], now[0]))
+    return f"moved {name} from {was_low} to {was_high} to {low} to {high}"
+
+
+def _placed(name: str, now: tuple[Range, ...]) -> str:
+    if len(now) > 1:
         return f"placed {name} within {_words(now)}"
-    narrower = len(now) == len(before) and _widest(now) < _widest(before)
-    ends = f"from {_words(before)} to {_words(now)}"
-    return f"narrowed {name} {ends}" if narrower else f"moved {name} {ends}"
+    low, high = _load_words(now[0])
+    return f"placed {name} within {low} to {high}"
+
+
+def _load_words(between: Range) -> tuple[str, str]:
+    return load_words(between[0]), load_words(between[1])
 
 
 def _widest(ranges: tuple[Range, ...]) -> float:

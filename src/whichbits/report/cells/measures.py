@@ -53,7 +53,7 @@ MEASURES: dict[str, Measure] = {
             "output_tokens_per_s",
             phrase("Output throughput"),
             (phrase("out"), "tok/s"),
-            "tokens/s",
+            phrase("tokens/s"),
             "higher",
             phrase("Generated tokens over the whole cell's time."),
         ),

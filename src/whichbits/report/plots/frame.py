@@ -1,6 +1,8 @@
 """What every plot shares: its size, its axes with their grid, and the names of arms at the right edge."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+
+from rich.cells import cell_len
 
 from whichbits.report.palette import Sign
 from whichbits.report.plots.scale import Scale, apart
@@ -9,8 +11,17 @@ from whichbits.report.plots.svg import element, label, mark, path, words
 
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 460.0, 46.0, 104.0, 34.0, 40.0
 _LABEL_GAP = 15.0
-_LONGEST_NAME = 13
+_LONGEST_NAME = 18
+_BEFORE_NAME = 28.0
+_CELL = 8.6
+"""Width of a character of a name in the widest of the usual fonts, DejaVu Sans Bold: no picture may cut a name."""
 _TICK_GAP = 30.0
+
+
+def sheet_width(arms: Iterable[str]) -> float:
+    """Return the width of a picture beside whose plot these arms are named."""
+    longest = max((cell_len(shortened(arm)) for arm in arms), default=0)
+    return max(WIDTH, WIDTH - RIGHT + _BEFORE_NAME + _CELL * longest)
 
 
 def value_axis(y: Scale) -> list[str]:
@@ -44,7 +55,7 @@ def names(ends: Mapping[str, tuple[float, float]], palette: Mapping[str, Sign], 
             drawn.append(path([(x + 5, y), (edge + 13, at)], stroke=palette[arm].colour, stroke_opacity=0.6))
         drawn.append(mark(palette[arm], edge + 19, at, arm))
         title = element("title", words(arm))
-        drawn.append(element("text", title, words(shortened(arm)), x=edge + 28, y=at + 4, class_="name"))
+        drawn.append(element("text", title, words(shortened(arm)), x=edge + _BEFORE_NAME, y=at + 4, class_="name"))
     return drawn
 
 

@@ -7,7 +7,7 @@ from whichbits.language.language import Say
 from whichbits.language.phrase import phrase
 from whichbits.report.palette import signs
 from whichbits.report.plots.figures import Figure
-from whichbits.report.plots.frame import BOTTOM, LEFT, RIGHT, TOP, WIDTH, load_axis, names, value_axis
+from whichbits.report.plots.frame import BOTTOM, LEFT, RIGHT, TOP, WIDTH, load_axis, names, sheet_width, value_axis
 from whichbits.report.plots.scale import Scale, across, apart, around
 from whichbits.report.plots.series import Change, Point, changes, points, typical
 from whichbits.report.plots.svg import drawing, element, label, mark, path
@@ -46,7 +46,7 @@ def over_load(summary: Summary, figure: Figure, description: str, say: Say = str
         ]
     ends = {arm: (x.place(at[-1].load), y.place(at[-1].value)) for arm, at in lines.items() if at}
     content += names(ends, palette, bottom)
-    return drawing(WIDTH, bottom + BOTTOM, *content, description=say(description))
+    return drawing(sheet_width(ends), bottom + BOTTOM, *content, description=say(description))
 
 
 def _values(marks: Sequence[Point], is_time: bool, bottom: float) -> Scale:

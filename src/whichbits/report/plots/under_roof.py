@@ -8,7 +8,7 @@ from whichbits.analyze.summary import Summary
 from whichbits.language.language import Say
 from whichbits.language.phrase import listed, phrase
 from whichbits.report.palette import Sign, signs
-from whichbits.report.plots.frame import BOTTOM, LEFT, RIGHT, TOP, WIDTH, axis_text, names, value_axis
+from whichbits.report.plots.frame import BOTTOM, LEFT, RIGHT, TOP, WIDTH, axis_text, names, sheet_width, value_axis
 from whichbits.report.plots.scale import Scale, around
 from whichbits.report.plots.svg import drawing, label, mark, path
 from whichbits.report.sheets.roofline import accounted, known
@@ -69,7 +69,8 @@ def under_roof(summary: Summary, description: str, say: Say = str) -> str | None
     content = [*value_axis(y), *_intensities(x, bottom, say), *_roofs(above, x, y, say)]
     content += [part for spot in _lines(drawn) for part in _line(spot, palette[spot[0].arm], x, y, say)]
     ends = {s.arm: (x.place(s.intensity), y.place(s.tflops)) for s in drawn if s.convention == drawn[0].convention}
-    return drawing(WIDTH, bottom + BOTTOM, *content, *names(ends, palette, bottom), description=say(description))
+    content += names(ends, palette, bottom)
+    return drawing(sheet_width(ends), bottom + BOTTOM, *content, description=say(description))
 
 
 def roofs(summary: Summary) -> tuple[Roof, ...]:

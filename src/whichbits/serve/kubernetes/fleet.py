@@ -83,7 +83,7 @@ class KubernetesFleet:
         known = len(self._records)
         silent = [pod.name for pod in new if not await self._answers(cluster, pod)]
         insist_on_the_claim(self._order, self._records[known:])
-        return (*changes(before, self._pods), *(f"pod {name} is ready, but does not answer" for name in silent))
+        return (*changes(before, self._pods), *map(_silent, silent))
 
     async def death(self) -> ServerNotReady | None:
         """Return why the Service no longer serves; one pod that is left is enough to go on."""
@@ -202,3 +202,7 @@ class KubernetesFleet:
 
     def _log_path(self, name: str) -> Path:
         return self._order.folder / "logs" / f"{quote(self._order.name, safe='')}-{name}.log"
+
+
+def _silent(name: str) -> str:
+    return f"pod {name} is ready, but does not answer"

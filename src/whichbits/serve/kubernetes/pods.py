@@ -86,7 +86,7 @@ def _change_of_one(was: Pod, now: Pod) -> Iterator[str]:
     if was.image != now.image:
         yield f"pod {now.name} has another image: {was.image} → {now.image}"
     if was.ready != now.ready:
-        yield f"pod {now.name} is {'ready' if now.ready else 'not ready any more'}"
+        yield f"pod {now.name} is ready" if now.ready else f"pod {now.name} is not ready any more"
 
 
 def _ready(port: ServicePort, slices: Iterable[EndpointSlice]) -> Iterator[tuple[str, int]]:
