@@ -2,6 +2,7 @@
 
     PYTHONPATH=src:. python benchmarks/shipped_calibrations.py           # the table of docs/predict.md
     PYTHONPATH=src:. python benchmarks/shipped_calibrations.py --write   # fit anew, and write the package's data
+    PYTHONPATH=src:. python benchmarks/shipped_calibrations.py --write-errors   # what reports of predictions quote
 
 Only what belongs to the GPU and the engine is fitted: constants of the host and of the front end are held, and of what
 was measured TPOT and throughput decide, which rest on steps. Rows that a calibration was fitted to are scored too, and
@@ -20,6 +21,7 @@ import numpy as np
 
 from benchmarks.prediction_errors import a100, l4, predicted
 from tests.predict.h200_runs import Which, h200_observations
+from whichbits.predict.accuracy import Accuracy
 from whichbits.predict.calibrate import Calibration, Observation, calibrate
 from whichbits.predict.constants import Constant, Constants, default_constants
 from whichbits.predict.shipped import OF_THE_HOST, Provenance, Shipped, shipped_calibrations
@@ -197,8 +199,37 @@ def write() -> None:
         (_FOLDER / f"{source.name}.json").write_bytes(data + b"\n")
 
 
+def accuracies() -> Iterator[Accuracy]:
+    """Yield what the package says of its own errors, each a row of the table: cells not fitted to where there are."""
+    for source in sources():
+        title = f"`{source.name}`{'' if source.ships else ' (not shipped)'}: its own rows"
+        rows = source.rows
+        if source.others:
+            title, rows = next(iter(source.others.items()))
+        yield _accuracy(source, title, rows, None)
+        if source.ships:
+            yield _accuracy(source, title, rows, source.name)
+
+
+def _accuracy(source: Source, title: str, rows: Sequence[Observation], calibration: str | None) -> Accuracy:
+    constants = default_constants() if calibration is None else _constants(source)
+    tpot, ttft = (
+        round(float(np.median(errors(rows, constants, QUANTITIES[quantity]))), 4) for quantity in ("TPOT", "TTFT")
+    )
+    at_most = max(each.question.concurrency or 0 for each in rows)
+    fitted = calibration is not None and rows is source.rows
+    return Accuracy(str(source.provenance["gpu"]), calibration, title, fitted, at_most, tpot, ttft)
+
+
+def write_errors() -> None:
+    data = msgspec.json.format(msgspec.json.encode(tuple(accuracies())), indent=2)
+    (_FOLDER.parent / "accuracy.json").write_bytes(data + b"\n")
+
+
 if __name__ == "__main__":
     if "--write" in sys.argv:
         write()
+    elif "--write-errors" in sys.argv:
+        write_errors()
     else:
         table()

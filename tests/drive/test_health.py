@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from whichbits.drive.client_measures import Observations
 from whichbits.drive.crew.clock import ClockAgreement
 from whichbits.drive.crew.tally import Sample, Tally
-from whichbits.drive.health import Observations, check
+from whichbits.drive.health import check
 from whichbits.drive.part import PartReport
 
 MS = 1_000_000

@@ -45,6 +45,7 @@ RETURNED = {
     "analyze/comparison/sides.py": ("refusal", "_different_work"),
     "arms/layers.py": ("_why_kept", "_misfit"),
     "conduct/self_test/result.py": ("_sentence", "_why"),
+    "doctor/builds.py": ("_unended",),
     "doctor/packages.py": ("_releases",),
     "plan/fleets.py": ("binding",),
     "predict/shipped.py": ("__str__",),

@@ -94,7 +94,7 @@ def test_no_plan_says_when_gpus_run_out() -> None:
     scarce = STUDY.model_copy(update={"plan": STUDY.plan.model_copy(update={"gpus": offered})})
     answer = planned(scarce)
     assert answer.cheapest is None
-    assert all("1 are offered" in each for each in answer.binding)
+    assert all("of which 1 can be had" in each for each in answer.binding)
 
 
 def test_what_cannot_be_served_is_named_and_the_rest_is_planned() -> None:

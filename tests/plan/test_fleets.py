@@ -81,7 +81,7 @@ def test_no_plan_says_what_binds_each_option() -> None:
     assert Fleets([slow, scarce], demand(10), ALL).cheapest() is None
     assert list(binding([slow, scarce], goal, demand(10), ALL)) == [
         "slow on L4: 0.99 of requests have TPOT up to 40 ms with no other beside them; 30 ms are asked",
-        "scarce on H200: the busiest hour needs 5 GPUs, 4 are offered",
+        "scarce on H200: the busiest hour needs 5 GPUs, of which 4 can be had",
     ]
 
 

@@ -25,7 +25,7 @@ def test_nothing_is_an_empty_array() -> None:
 
 
 def test_whole_numbers_and_truths_cannot_be_missing() -> None:
-    with pytest.raises(ValueError, match="1 of 2 values are null"):
+    with pytest.raises(ValueError, match="null: 1 of 2 values"):
         integers(pa.chunked_array([[1, None]]))
-    with pytest.raises(ValueError, match="1 of 2 values are null"):
+    with pytest.raises(ValueError, match="null: 1 of 2 values"):
         booleans(pa.chunked_array([[True, None]]))

@@ -226,7 +226,7 @@ async def test_the_answer_of_a_run_is_said_in_the_language_of_the_page(tmp_path:
     async with TestClient(TestServer(application(tmp_path, "127.0.0.1", None))) as client:
         korean, english = [await (await client.get(f"/?lang={lang}")).text() for lang in ("ko", "en")]
 
-    assert "TPOT 중앙값: 44까지 w4a16, 그 위로는 w8a8" in korean
+    assert "TPOT 중앙값: 약 44까지 w4a16, 그 위로는 w8a8" in korean
     assert "median TPOT: w4a16 up to about 44, w8a8 beyond" in english
 
 

@@ -310,7 +310,7 @@ async def test_a_run_offers_what_it_can_be_compared_with(browse: Browse, tmp_pat
     assert f'<option value="{other_arms}">' not in page
     assert f'<option value="{other_loads}">' not in page
     refused = await text(client, f"/compare?run={here}&run={other_arms}", 422)
-    assert "Choose runs that measured an arm of the same name at the same load." in refused
+    assert "Choose runs that have an arm of the same name at the same load." in refused
     assert "NAME=PATH" not in refused
 
 

@@ -1,31 +1,32 @@
-"""Amounts in words: one of a kind, all of them, or some of so many."""
+"""Amounts of what a study is made of: one of a kind, all of them, or some of so many."""
 
+from whichbits.language.amounts import amount
 from whichbits.language.phrase import Phrase, phrase
 
 
 def arms(count: int) -> Phrase:
     """Return ``1 arm`` or ``4 arms``."""
-    return phrase("1 arm") if count == 1 else phrase("{count} arms", count=count)
+    return amount(count, "arm")
 
 
 def cells(count: int) -> Phrase:
     """Return ``1 cell`` or ``48 cells``."""
-    return phrase("1 cell") if count == 1 else phrase("{count} cells", count=count)
+    return amount(count, "cell")
 
 
 def steps(count: int) -> Phrase:
     """Return ``1 step`` or ``4 steps``."""
-    return phrase("1 step") if count == 1 else phrase("{count} steps", count=count)
+    return amount(count, "step")
 
 
 def repeats(count: int) -> Phrase:
     """Return ``1 repeat`` or ``3 repeats``."""
-    return phrase("1 repeat") if count == 1 else phrase("{count} repeats", count=count)
+    return amount(count, "repeat")
 
 
 def server_starts(count: int) -> Phrase:
     """Return ``1 server start`` or ``4 server starts``."""
-    return phrase("1 server start") if count == 1 else phrase("{count} server starts", count=count)
+    return amount(count, "server start")
 
 
 def cells_of(count: int, total: int) -> Phrase:

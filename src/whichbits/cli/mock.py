@@ -8,6 +8,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from whichbits.errors import BadInput, ServerNotReady
+from whichbits.hardware.loopback import insist_on_host
+from whichbits.language.amounts import amount
 from whichbits.serve.mock.fleet import mocks
 from whichbits.serve.mock.serve import serve
 from whichbits.serve.mock.settings import MockSettings
@@ -34,10 +36,11 @@ def mock(
         settings: How it answers.
         truth: Write what /truth tells into this file at the end.
     """
+    insist_on_host(host, "--host")
     if processes < 1 or not 0 <= port <= _LAST_PORT - processes:
         raise BadInput(
             "mock_ports",
-            f"no {processes} mocks can listen from port {port} on",
+            f"{amount(processes, 'mock')} cannot listen from port {port} on",
             why="each process needs a port of its own, from 1 to 65535",
             fix="give a smaller --port or fewer --processes",
         )

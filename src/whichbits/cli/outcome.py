@@ -16,7 +16,7 @@ _SLO_SHARE = 0.99
 REASONS = {
     RequestsFailed.exit_code: phrase("in some cell more requests failed than the study's limits.failed_share allows"),
     ClientLimited.exit_code: phrase("in some cell this client was the limit, so that its times are not the server's"),
-    SloMissed.exit_code: phrase("no arm holds the SLO at any load measured"),
+    SloMissed.exit_code: phrase("no arm holds the SLO at any load of the run"),
 }
 """What an exit code means that follows from the run's numbers; the others come with an error of their own."""
 

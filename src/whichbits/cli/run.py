@@ -35,6 +35,8 @@ from whichbits.conduct.stopping import stop_on_signals
 from whichbits.doctor.examine import before_a_run
 from whichbits.drive.crew.engage import engaged, refuse_missing_crew
 from whichbits.errors import BadInput, ClientLimited, ServerNotReady, WhichbitsError
+from whichbits.hardware.loopback import insist_on_host
+from whichbits.language.amounts import amount
 from whichbits.language.language import Language, language
 from whichbits.language.phrase import phrase
 from whichbits.record.run import Run
@@ -92,6 +94,7 @@ def run(
     if print_manifests:
         return write_manifests(study, image, driver_image, language(lang))
     refuse_images(image, driver_image)
+    insist_on_host(metrics_host, "--metrics-host")
     task = read_task(study, resume)
     preflight(task.arms)
     insist_on_open_files(task.study)
@@ -230,7 +233,7 @@ def _writer(task: Task, output: Path | None) -> RunWriter:
         writer = RunWriter.reopen(task.folder)
         refuse_changed(writer.manifest.traffic, traffic_facts(task.study))
         left = sum(len(visit.cells) for visit in task.visits)
-        writer.note(f"resumed {_now()}" + ("" if task.study.searches else f" with {left} cells left"))
+        writer.note(f"resumed {_now()}" + ("" if task.study.searches else f" with {amount(left, 'cell')} left"))
         return writer
     return new_writer(new_manifest(task.study), output or Path(task.study.output))
 

@@ -11,8 +11,9 @@ from cyclopts import Parameter
 
 from whichbits.cli.lang import Lang
 from whichbits.errors import BadInput
+from whichbits.hardware.loopback import insist_on_host, is_loopback
 from whichbits.view.application import application, serve
-from whichbits.view.door import is_loopback, new_token
+from whichbits.view.door import new_token
 
 
 def view(
@@ -41,6 +42,7 @@ def view(
             why="runs are kept in `runs`, or where a study's `output` says",
             fix="name the folder that holds the runs",
         )
+    insist_on_host(host, "--host")
     token = None if is_loopback(host) else new_token()
     try:
         asyncio.run(_serve(application(folder, host, token, lang), host, port, token, open_browser=open_browser))

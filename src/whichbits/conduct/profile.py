@@ -15,6 +15,7 @@ from whichbits.drive.cell import CellCapture, drive_cell
 from whichbits.drive.crew.leading import Progress
 from whichbits.drive.routing import Route
 from whichbits.errors import ServerNotReady, in_one_line
+from whichbits.language.amounts import amount
 from whichbits.record.profiles import keep_traces, profile_path, written_folder, written_traces
 from whichbits.record.schema import Cell
 from whichbits.serve.arm import RunningArm
@@ -100,7 +101,7 @@ async def _window(stage: Stage, cell: Cell, running: RunningArm, paths: Profiler
     tally = traffic.result().tally
     failed = tally.failed - tally.errors["cancelled"]
     if failed:
-        return f"{failed} requests of the profiled traffic failed"
+        return f"of the profiled traffic {amount(failed, 'request')} failed"
     return "the traffic ended before the window did" if early else None
 
 

@@ -1,6 +1,7 @@
 """Whether each arm could be served as it is written, and whether servers that run already answer."""
 
 import asyncio
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,7 +21,8 @@ def check_arms(patient: Patient) -> Iterator[Diagnosis]:
     if patient.study is None:
         return
     for name, arm in patient.study.arms.items():
-        subject, refused = f"arm {name}", _refusal(name, arm)
+        hung = patient.silent.get(str(Path(arm.python or sys.executable))) if arm.engine == "vllm" else None
+        subject, refused = f"arm {name}", hung or _refusal(name, arm)
         if refused is None:
             yield good("arm", subject, f"{arm.weight_format} of {arm.model}: the engine takes it as it is written")
         elif refused.code not in _SAID_OF_INTERPRETERS:

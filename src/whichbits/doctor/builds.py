@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 
 from whichbits.doctor.diagnosis import Diagnosis, Patient, good, unknown
 from whichbits.doctor.interpreter import Distribution, Interpreter
+from whichbits.hardware.answering import Patience
 
 TORCH_FAMILY = ("torch", "torchvision", "torchaudio")
-_IMPORT_SECONDS = 180.0
+_IMPORT_SECONDS = 120.0
 _ABSENT = re.compile(r"ModuleNotFoundError: No module named '([\w-]+)")
 _TRIAL = """
 import importlib, sys
@@ -69,25 +70,26 @@ def check_imports(patient: Patient) -> Iterator[Diagnosis]:
     for interpreter in patient.interpreters:
         names = [name for name in TORCH_FAMILY if name in interpreter.distributions]
         if names:
-            yield from _imports(interpreter, names)
+            yield from _imports(interpreter, names, patient.patience)
 
 
-def _imports(interpreter: Interpreter, names: list[str]) -> Iterable[Diagnosis]:
+def _imports(interpreter: Interpreter, names: list[str], patience: Patience) -> Iterable[Diagnosis]:
     try:
-        told = subprocess.run(
-            [interpreter.path, "-c", _TRIAL, *names],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=_IMPORT_SECONDS,
-            check=True,
-        ).stdout
+        told = patience.answer([interpreter.path, "-c", _TRIAL, *names], _IMPORT_SECONDS)
+    except subprocess.TimeoutExpired as silence:
+        return [unknown("imports", interpreter.path, _unended(names, silence.timeout))]
     except (OSError, subprocess.SubprocessError) as error:
         return [unknown("imports", interpreter.path, f"importing {', '.join(names)} did not end well: {error}")]
     failures = [line.split("\t", 1) for line in told.splitlines() if "\t" in line]
     if not failures:
         return [good("imports", interpreter.path, f"{', '.join(names)} can be imported")]
     return [_failed(interpreter, name, reason) for name, reason in failures]
+
+
+def _unended(names: list[str], seconds: float) -> str:
+    if not seconds:
+        return f"importing {', '.join(names)} was not tried: others took all the time that there is for answers"
+    return f"importing {', '.join(names)} did not end within {seconds:.0f} s"
 
 
 def _failed(interpreter: Interpreter, name: str, reason: str) -> Diagnosis:

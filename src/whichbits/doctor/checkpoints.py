@@ -8,6 +8,7 @@ from pathlib import Path
 from whichbits.doctor.diagnosis import Diagnosis, Patient
 from whichbits.doctor.hub import check_hub
 from whichbits.errors import BadInput
+from whichbits.language.amounts import amount
 from whichbits.serve.vllm.checkpoint import checkpoint_folder
 from whichbits.study.arm import Arm
 
@@ -104,7 +105,7 @@ def _missing(arm: Arm, folder: Path) -> Iterator[str]:
     shards = _shards(folder)
     absent = sorted(shard for shard in shards if not (folder / shard).is_file())
     if absent:
-        yield f"{len(absent)} of {len(shards)} shards ({absent[0]}{' …' if len(absent) > 1 else ''})"
+        yield f"{len(absent)} of {amount(len(shards), 'shard')} ({absent[0]}{' …' if len(absent) > 1 else ''})"
     elif not any(next(folder.glob(pattern), None) for pattern in _WEIGHTS):
         yield "weights"
 

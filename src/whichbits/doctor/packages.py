@@ -9,14 +9,56 @@ from packaging.version import Version
 from whichbits.doctor.builds import TORCH_FAMILY, wheel_index
 from whichbits.doctor.diagnosis import Diagnosis, Patient, good
 from whichbits.doctor.interpreter import Distribution, Interpreter
-from whichbits.doctor.releases import accepted_pythons, releases_for
+from whichbits.doctor.releases import accepted_pythons, known_releases, releases_for
+from whichbits.language.amounts import amount
 from whichbits.study.model import Study
+
+_FIRST_RELEASE = (0, 2)
 
 
 def check_python(patient: Patient) -> Iterator[Diagnosis]:
     """Hold each interpreter's Python against what its vLLM, or the one that the study wants, accepts."""
     for interpreter in patient.interpreters:
         yield _python(interpreter, patient.study)
+
+
+def check_release(patient: Patient) -> Iterator[Diagnosis]:
+    """Hold each vLLM against the releases that this program was made for."""
+    for interpreter in patient.interpreters:
+        yield from _release(interpreter)
+
+
+def _release(interpreter: Interpreter) -> Iterator[Diagnosis]:
+    """Say that a release is outside of those known; a checkout without tags calls itself 0.1.dev, and says nothing."""
+    engine, version = interpreter.engine, interpreter.engine_version
+    if engine is None or version is None or version.release[:2] < _FIRST_RELEASE:
+        return
+    oldest, newest = known_releases()
+    if version.release[:2] > newest.release:
+        yield Diagnosis(
+            "engine_newer",
+            "note",
+            interpreter.path,
+            f"{engine.name} {engine.version} is newer than {newest}, the newest that this whichbits knows",
+            why="flags, lines of its log and names of metrics change between releases; what is not found is left out, "
+            "and predictions go by the newest known",
+            fix=f"look for a newer whichbits, or serve with vLLM {oldest} to {newest}",
+        )
+    elif version.release[:2] < oldest.release:
+        yield Diagnosis(
+            "engine_older",
+            "note",
+            interpreter.path,
+            f"{engine.name} {engine.version} is older than {oldest}, the oldest that this whichbits knows",
+            why="its flags, log and metrics were never read here: a start may be refused, and facts may be missing",
+            fix=f"serve with vLLM {oldest} to {newest}",
+        )
+    else:
+        yield good(
+            "engine",
+            interpreter.path,
+            f"{engine.name} {engine.version} is one of {oldest} to {newest}, which are known",
+        )
 
 
 def _python(interpreter: Interpreter, study: Study | None) -> Diagnosis:
@@ -47,7 +89,7 @@ def _without_engine(interpreter: Interpreter, study: Study | None) -> Diagnosis:
             interpreter.path,
             f"{found}; vLLM {wanted}, which the study names, accepts Python {accepts} only",
             why="pip then finds no matching distribution, however the version is written",
-            fix=f"take {_releases(interpreter.version)}, which Python {interpreter.version} can have, "
+            fix=f"take what Python {interpreter.version} can have ({_releases(interpreter.version)}), "
             f"or a Python of {accepts}",
         )
     can = _releases(interpreter.version)
@@ -66,8 +108,10 @@ def _releases(python: str) -> str:
     stretches = releases_for(python)
     if not stretches:
         return "none"
-    first, end = stretches[-1]
-    return f"the newest vLLM, any from {first} on" if end is None else f"vLLM from {first} to the last before {end}"
+    (first, end), (_, newest) = stretches[-1], known_releases()
+    if end is None:
+        return f"any vLLM from {first} on, of which {newest} is the newest known here"
+    return f"vLLM from {first} to the last before {end}"
 
 
 def check_requirements(patient: Patient) -> Iterator[Diagnosis]:
@@ -90,7 +134,11 @@ def _requirements(interpreter: Interpreter, engine: Distribution) -> Iterator[Di
     if others:
         yield _other_requirements(interpreter, engine, others)
     if not missing and not wrong:
-        yield good("requirements", interpreter.path, f"all {len(required)} requirements of {engine.name} are met")
+        yield good(
+            "requirements",
+            interpreter.path,
+            f"nothing that {engine.name} requires is missing ({amount(len(required), 'requirement')})",
+        )
 
 
 def _needed(text: str, interpreter: Interpreter) -> Requirement | None:
@@ -147,7 +195,7 @@ def _other_requirements(interpreter: Interpreter, engine: Distribution, others: 
         "requirements_unmet",
         "note",
         interpreter.path,
-        f"{len(others)} requirements of {engine.name} are not met: {shown}",
+        f"{amount(len(others), 'requirement')} of {engine.name} not met: {shown}",
         why="some are for features that a server may never use; one that is used ends the start",
         fix="if a start fails with an import error, install what it names",
     )

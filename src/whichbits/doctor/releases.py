@@ -1,4 +1,4 @@
-"""Which Python a vLLM release accepts, and which driver a CUDA needs."""
+"""Which releases of vLLM are known, which Python each accepts, and which driver a CUDA needs."""
 
 import tomllib
 from functools import cache
@@ -12,6 +12,12 @@ from packaging.version import Version
 @cache
 def _table() -> dict[str, Any]:
     return tomllib.loads(files("whichbits.doctor").joinpath("vllm_releases.toml").read_text(encoding="utf-8"))
+
+
+def known_releases() -> tuple[Version, Version]:
+    """Return the oldest and the newest release of vLLM, by major and minor, that this program was made for."""
+    known = _table()["known"]
+    return Version(known["oldest"]), Version(known["newest"])
 
 
 def accepted_pythons(release: Version) -> SpecifierSet:

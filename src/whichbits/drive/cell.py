@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from whichbits.drive.client_measures import Observations
 from whichbits.drive.crew.clock import agreement
 from whichbits.drive.crew.crew import Crew
 from whichbits.drive.crew.hand import Hand
@@ -16,7 +17,7 @@ from whichbits.drive.crew.orders import Order
 from whichbits.drive.crew.packed import PackedPlan
 from whichbits.drive.crew.split import deal, machine_notes, route_of, shares, split_notes
 from whichbits.drive.crew.tally import Tally, together
-from whichbits.drive.health import Observations, check
+from whichbits.drive.health import check
 from whichbits.drive.part import PartReport
 from whichbits.drive.routing import DIRECT, Route
 from whichbits.drive.target import Target

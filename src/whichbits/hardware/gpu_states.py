@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from whichbits.hardware.nvidia_smi import ask
+from whichbits.hardware.nvidia_smi import PATIENCE_S, NvidiaSmi
 
 _FIELDS = (
     "index",
@@ -64,17 +64,37 @@ class GpuUser:
     memory: float | None
 
 
-def gpu_states() -> list[GpuState]:
+@dataclass(frozen=True)
+class Cards:
+    """The cards and who uses them, as nvidia-smi told it at one moment.
+
+    ``silent``: it hung, so that what is missing is not known. Where there are states, only the reasons that slow the
+    cards and their users are.
+    """
+
+    states: tuple[GpuState, ...] = ()
+    users: tuple[GpuUser, ...] = ()
+    silent: bool = False
+
+
+def look_at_cards(patience_s: float = PATIENCE_S) -> Cards:
+    """Ask for all cards and their users, within ``patience_s`` together."""
+    smi = NvidiaSmi(patience_s)
+    states, users = tuple(gpu_states(smi)), tuple(gpu_users(smi))
+    return Cards(states, users, smi.silent)
+
+
+def gpu_states(smi: NvidiaSmi) -> list[GpuState]:
     """Return one state a card; empty where there is no card or no driver."""
-    rows = [dict(zip(_FIELDS, row, strict=True)) for row in ask("gpu", _FIELDS)]
-    slowed = _slowed()
+    rows = [dict(zip(_FIELDS, row, strict=True)) for row in smi.ask("gpu", _FIELDS)]
+    slowed = _slowed(smi) if rows else {}
     return [_state(row, slowed.get(row["uuid"], ())) for row in rows]
 
 
-def _slowed() -> dict[str, tuple[str, ...]]:
+def _slowed(smi: NvidiaSmi) -> dict[str, tuple[str, ...]]:
     """Return by card which reasons lower its clocks now."""
     for group in _SLOWED_GROUPS:
-        rows = ask("gpu", ("uuid", *(f"{group}.{name}" for name in _SLOWED)))
+        rows = smi.ask("gpu", ("uuid", *(f"{group}.{name}" for name in _SLOWED)))
         if rows:
             return {uuid: _active(cells) for uuid, *cells in rows}
     return {}
@@ -84,9 +104,9 @@ def _active(cells: list[str]) -> tuple[str, ...]:
     return tuple(name for name, cell in zip(_SLOWED, cells, strict=False) if cell == "Active")
 
 
-def gpu_users() -> list[GpuUser]:
+def gpu_users(smi: NvidiaSmi) -> list[GpuUser]:
     """Return the processes on all cards; inside a container the driver hides those of others."""
-    rows = ask("compute-apps", ("gpu_uuid", "pid", "process_name", "used_memory"))
+    rows = smi.ask("compute-apps", ("gpu_uuid", "pid", "process_name", "used_memory"))
     return [GpuUser(uuid, pid, name, _number(memory)) for uuid, pid, name, memory in rows]
 
 

@@ -8,6 +8,7 @@ of them can be said in the catalogue's language. Anything else stays as it is.
 import re
 from functools import cache
 
+from whichbits.language.amounts import amount_said
 from whichbits.language.language import Language, catalogue
 from whichbits.language.phrase import Phrase, joined
 
@@ -94,6 +95,8 @@ def _all_of_its_parts(text: str) -> Phrase | None:
 def _part(text: str) -> str:
     if " " not in text.strip():
         return text
+    if (counted := amount_said(text)) is not None:
+        return counted
     known_phrase = text in catalogue(_PHRASES) and "{" not in text
     return Phrase.of(text, {}) if known_phrase else _found(text, within=True) or text
 

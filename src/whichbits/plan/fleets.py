@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
+from whichbits.language.amounts import amount
 from whichbits.plan.demand import Demand
 from whichbits.plan.fleet import FleetDay, Room, fleet_day, most_gpus
 from whichbits.plan.prospect import FACTORS, Goal, Prospect
@@ -90,8 +91,8 @@ def binding(found: Sequence[Prospect], goal: Goal, demand: Demand, room: Room) -
                 f" other beside them; {bound:g} ms are asked"
             )
         else:
-            needed = most_gpus(each, demand, room)
-            yield f"{each.option.name}: the busiest hour needs {needed} GPUs, {each.option.at_most} are offered"
+            needed, at_most = amount(most_gpus(each, demand, room), "GPU"), each.option.at_most
+            yield f"{each.option.name}: the busiest hour needs {needed}, of which {at_most} can be had"
 
 
 def _cost_then_speed(day: FleetDay) -> tuple[float, int, float]:

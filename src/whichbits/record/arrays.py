@@ -7,6 +7,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from whichbits.language.amounts import amount
+
 
 def floats(column: "pa.ChunkedArray[Any]") -> npt.NDArray[np.float64]:
     """Return numbers; null is NaN."""
@@ -36,7 +38,7 @@ def booleans(column: "pa.ChunkedArray[Any] | pa.Array[Any]") -> npt.NDArray[np.b
 def _without_nulls(column: "pa.ChunkedArray[Any] | pa.Array[Any]") -> "pa.Array[Any]":
     array = _in_one(column)
     if array.null_count:
-        raise ValueError(f"{array.null_count} of {len(array)} values are null")
+        raise ValueError(f"null: {array.null_count} of {amount(len(array), 'value')}")
     return array
 
 

@@ -10,6 +10,7 @@ from whichbits.arms.gpus import GpuClass, gpu_classes
 from whichbits.arms.provenance import Arm
 from whichbits.checkpoint.facts import Checkpoint
 from whichbits.checkpoint.read import read_checkpoint
+from whichbits.language.amounts import amount
 from whichbits.language.language import ENGLISH, Language
 from whichbits.language.phrase import joined, phrase
 from whichbits.language.recognition import tell
@@ -49,7 +50,9 @@ def _lines(arm: Arm, source: Checkpoint, spoken: Language) -> Iterator[str]:
             yield phrase("rounding to nearest leaves {expected:.2%} there", expected=worst.expected)
     counted = Counter(reason for reason in arm.kept.values() if reason not in _EXPECTED_TO_STAY)
     for reason, count in counted.items():
-        yield phrase("{count} matrices stay as they were: {reason}", count=count, reason=tell(reason, spoken))
+        yield phrase(
+            "{matrices} kept as before: {reason}", matrices=amount(count, "matrix"), reason=tell(reason, spoken)
+        )
     if arm.recipe.scheme == "gptq" and not arm.recipe.symmetric:
         yield phrase("vLLM 0.32 refuses GPTQ files with zero points; compressed-tensors and AWQ may have them")
 

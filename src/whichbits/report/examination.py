@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from whichbits.doctor.diagnosis import Diagnosis, State
+from whichbits.language.amounts import amount
 from whichbits.language.language import ENGLISH, Language
 from whichbits.language.phrase import phrase
 from whichbits.language.recognition import tell
@@ -78,10 +79,10 @@ def _print_part(label: str, style: str, text: str, console: Console) -> None:
 def _problems(number: int) -> str:
     if number == 0:
         return phrase("no problems")
-    return phrase("1 problem") if number == 1 else phrase("{number} problems", number=number)
+    return amount(number, "problem")
 
 
 def _notes(number: int) -> str:
     if number == 0:
         return phrase("no notes")
-    return phrase("1 note") if number == 1 else phrase("{number} notes", number=number)
+    return amount(number, "note")

@@ -14,6 +14,8 @@ from whichbits.analyze import amounts
 from whichbits.analyze.curves.load_curves import HEADLINES, METRICS
 from whichbits.analyze.latency.request_timelines import CellRequests
 from whichbits.analyze.summary import Summary
+from whichbits.analyze.summary.source import SOURCES
+from whichbits.language.amounts import amount
 from whichbits.language.language import ENGLISH, Code, Language, language
 from whichbits.language.phrase import Phrase, joined, phrase
 from whichbits.language.recognition import recognise
@@ -44,7 +46,6 @@ from whichbits.report.wording import (
     FINDING_KINDS,
     LOAD_NAMES,
     MISSING,
-    SOURCES,
     count,
     crossing_text,
     grounds,
@@ -109,7 +110,8 @@ def html(
 def _said(summary: Summary, manifest: Manifest, spoken: Language) -> dict[str, object]:
     return {
         "language": spoken.code,
-        "source": SOURCES[summary.source],
+        "source": SOURCES[summary.source].titled(),
+        "source_in_text": SOURCES[summary.source],
         "summary": summary,
         "manifest": manifest,
         "interruption": interruption(summary),
@@ -237,6 +239,7 @@ def _environment(code: Code) -> Environment:
         "LOAD_NAMES": LOAD_NAMES,
         "BETTER": BETTER,
         "amounts": amounts,
+        "amount": amount,
         "say": _sayer(spoken),
         "joined": joined,
     }

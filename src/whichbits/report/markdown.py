@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from whichbits.analyze.latency.request_timelines import CellRequests
 from whichbits.analyze.summary import Finding, Summary
+from whichbits.analyze.summary.source import SOURCES
 from whichbits.language.language import ENGLISH, Language, Say
 from whichbits.language.phrase import first_of, joined, phrase
 from whichbits.record.schema import Manifest
@@ -30,7 +31,6 @@ from whichbits.report.wording import (
     FINDING_KINDS,
     LOAD_NAMES,
     MISSING,
-    SOURCES,
     THIN_LEGEND,
     crossing,
     grounds,
@@ -137,7 +137,7 @@ def _harmless(text: str) -> str:
 
 def _answer(summary: Summary, manifest: Manifest, say: Say) -> Iterable[str]:
     yield f"# {escaped(summary.study)}"
-    arms, source = first_of(", ", tuple(summary.arms)), SOURCES[summary.source]
+    arms, source = first_of(", ", tuple(summary.arms)), SOURCES[summary.source].titled()
     said = phrase("{source} {created}. Arms: {arms}.", source=source, created=moment(manifest.created), arms=arms)
     yield escaped(say(said))
     if resumed := resumptions(manifest):

@@ -36,8 +36,6 @@ CROSSOVER_VERDICTS = {
 
 LOAD_NAMES = {"concurrency": phrase("concurrent requests"), "request_rate": phrase("requests per second")}
 
-SOURCES = {"measured": phrase("Measured"), "imported": phrase("Imported"), "predicted": phrase("Predicted")}
-
 FINDING_KINDS = {
     "observed": (phrase("Observed"), phrase("What the numbers show.")),
     "interpretation": (

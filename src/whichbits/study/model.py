@@ -1,6 +1,6 @@
 """The study file as types: what is asked. Every key is documented here, or with its arm, and nowhere else."""
 
-from typing import Annotated, Any, Literal, Protocol, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -18,110 +18,32 @@ from whichbits.study.arm_name import unfit_name
 from whichbits.study.arrivals import Arrivals, PoissonArrivals
 from whichbits.study.client import ClientPlan
 from whichbits.study.fleet import FleetPlan
+from whichbits.study.load import Load, Loaded, load_name
 from whichbits.study.prediction import Names, parse_prediction
 from whichbits.study.quality import SIXTEEN_BITS, Quality
 from whichbits.study.request import RequestForm
+from whichbits.study.rules import CellSize, Limits, ProfileWindow, Slo, WarmUp
 from whichbits.study.search import EITHER, AutoLoads, SearchMetric, Seconds, Value, Word
 from whichbits.study.strict import Strict
 from whichbits.study.traffic import Traffic, misfit
+
+__all__ = [
+    "CachePolicy",
+    "CellSize",
+    "Limits",
+    "Load",
+    "Loaded",
+    "ProfileWindow",
+    "Slo",
+    "Study",
+    "WarmUp",
+    "load_name",
+]
 
 CachePolicy = Literal["salt", "reset", "restart", "warm"]
 Loads = Annotated["Annotated[tuple[Load, ...], Value] | Annotated[AutoLoads, Word]", EITHER]
 Repeats = Annotated[Annotated[PositiveInt, Value] | Annotated[Literal["auto"], Word], EITHER]
 Together = Annotated[Annotated[bool, Value] | Annotated[Literal["sleep"], Word], EITHER]
-
-
-class Loaded(Protocol):
-    """Whatever was under a load."""
-
-    @property
-    def concurrency(self) -> int | None:
-        """Streams; with a rate, the most in flight."""
-        ...
-
-    @property
-    def request_rate(self) -> float | None:
-        """Requests per second."""
-        ...
-
-
-def load_name(concurrency: int | None, request_rate: float | None) -> str:
-    """Return a load as people write it: ``c16``, ``10/s``, ``10/s cap 32``, or that no file tells it."""
-    if request_rate is None:
-        return "untold" if concurrency is None else f"c{concurrency}"
-    return f"{request_rate:g}/s" + ("" if concurrency is None else f" cap {concurrency}")
-
-
-class Load(Strict):
-    """One point of the sweep: a concurrency (closed loop), a request rate (open loop), or a rate with a cap."""
-
-    concurrency: PositiveInt | None = Field(default=None, description="Streams; with a rate, the most in flight.")
-    request_rate: PositiveFloat | None = Field(default=None, description="Requests per second, on average.")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _a_plain_number_is_a_concurrency(cls, value: Any) -> Any:
-        return {"concurrency": value} if isinstance(value, int) and not isinstance(value, bool) else value
-
-    @model_validator(mode="after")
-    def _something_is_set(self) -> Self:
-        if self.concurrency is None and self.request_rate is None:
-            message = "a load needs a concurrency, a request_rate, or both"
-            raise ValueError(message)
-        return self
-
-    @classmethod
-    def of(cls, cell: Loaded) -> Self:
-        """Return the load of a cell, in whichever form it is recorded."""
-        return cls(concurrency=cell.concurrency, request_rate=cell.request_rate)
-
-    def __str__(self) -> str:
-        """Return the load as people write it."""
-        return load_name(self.concurrency, self.request_rate)
-
-
-class CellSize(Strict):
-    """How many requests a cell sends: ``requests``, or a number per stream between two bounds."""
-
-    requests: PositiveInt | None = Field(default=None, description="Exactly this many, whatever the load.")
-    per_stream: PositiveInt = Field(default=4, description="Requests per concurrent stream.")
-    at_least: PositiveInt = Field(default=16, description="Never fewer requests, unless requests says so.")
-    at_most: PositiveInt = Field(default=1000, description="Never more requests, unless requests says so.")
-    seconds: PositiveFloat = Field(default=30.0, description="With a request rate: rate x this many requests.")
-
-
-class WarmUp(Strict):
-    """Traffic before the first cell of an arm; it stops when the arm's own step time is stable."""
-
-    at_least_requests: PositiveInt = Field(default=4, description="Requests of a round, all in flight at once.")
-    at_most_requests: PositiveInt = Field(default=64, description="Give up after these; two rounds are always sent.")
-    stable_within: PositiveFloat = Field(default=0.1, description="Relative change between two rounds.")
-
-
-class Slo(Strict):
-    """Bounds that a single request must hold jointly to be good."""
-
-    ttft_ms: PositiveFloat | None = Field(default=None, description="Longest TTFT, from the scheduled send.")
-    tpot_ms: PositiveFloat | None = Field(default=None, description="Longest time per output token.")
-    e2e_ms: PositiveFloat | None = Field(default=None, description="Longest time to the last token.")
-
-
-class ProfileWindow(Strict):
-    """A short window under the engine's profiler, in traffic that is not measured; `true` takes the defaults."""
-
-    loads: tuple[Load, ...] | None = Field(
-        default=None, description="Loads to profile, of those above; the lowest and the highest where none is given."
-    )
-    seconds: PositiveFloat = Field(default=2.0, le=60, description="Length of the window; traces grow with it.")
-
-
-class Limits(Strict):
-    """When to give up."""
-
-    ready_seconds: PositiveFloat = Field(default=600.0, description="Longest start of a server.")
-    request_seconds: PositiveFloat = Field(default=300.0, description="Longest answer, from the send.")
-    silence_seconds: PositiveFloat = Field(default=120.0, description="Longest wait between two reads.")
-    failed_share: float = Field(default=0.0, ge=0, le=1, description="More failures than this share: exit 4.")
 
 
 def _is_a_prediction(text: str, info: ValidationInfo) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from whichbits.language.amounts import amount
 from whichbits.record.schema import Manifest
 
 _ROWS = 8
@@ -22,7 +23,7 @@ def run_lines(folder: str, manifest: Manifest, summary: Mapping[str, Any]) -> It
     verdicts = Counter(str(cell.get("client_verdict")).removeprefix("client_") for cell in cells)
     verdicts.pop("None", None)
     client = f"; client {', '.join(f'{word} in {n}' for word, n in verdicts.items())}" if verdicts else ""
-    yield f"{states['done']} of {len(cells)} cells done, arms {', '.join(summary['arms'])}{client}"
+    yield f"{states['done']} of {amount(len(cells), 'cell')} done, arms {', '.join(summary['arms'])}{client}"
     answer = summary.get("answer") or {}
     for regime in answer.get("regimes", ()):
         yield f"{regime['regime'].replace('_', ' ')}: {regime['text']}"
@@ -37,7 +38,7 @@ def run_html(lines: Sequence[str]) -> str:
 def table_line(rows: pa.Table) -> str:
     """Return a table's size, and its columns with their types."""
     columns = ", ".join(f"{field.name} {field.type}" for field in rows.schema)
-    return f"Table of {rows.num_rows} rows, {rows.num_columns} columns: {columns}"
+    return f"Table of {_size(rows)}: {columns}"
 
 
 def table_html(rows: pa.Table) -> str:
@@ -48,9 +49,13 @@ def table_html(rows: pa.Table) -> str:
         f"<tr>{''.join(f'<td>{escape(_short(value))}</td>' for value in row.values())}</tr>"
         for row in shown.to_pylist()
     )
-    size = f"{rows.num_rows} rows, {rows.num_columns} columns"
-    more = "" if shown.shape == rows.shape else f"; the first {shown.num_rows} rows and {shown.num_columns} columns"
+    size = _size(rows)
+    more = "" if shown.shape == rows.shape else f"; the first {_size(shown, ' and ')}"
     return f"<div><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><small>{size}{more}</small></div>"
+
+
+def _size(rows: pa.Table, between: str = ", ") -> str:
+    return f"{amount(rows.num_rows, 'row')}{between}{amount(rows.num_columns, 'column')}"
 
 
 def _short(value: object) -> str:

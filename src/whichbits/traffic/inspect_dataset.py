@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from whichbits.language.amounts import amount
 from whichbits.record.inspection import Inspection, Problem
 from whichbits.record.json_records import JsonRecords, read_json_records
 from whichbits.traffic.conversations import Exchanged, first_exchange, turns_of
@@ -83,7 +84,9 @@ def _of_conversations(objects: list[Mapping[str, Any]], records: JsonRecords) ->
         **_spread("prompt_characters", [len(exchange.prompt) for exchange in usable]),
         **_spread("answer_characters", [len(exchange.answer) for exchange in usable]),
     }
-    warning = Problem("roles_not_by_position", f"{misplaced} rows do not open with a question and its answer")
+    warning = Problem(
+        "roles_not_by_position", f"{amount(misplaced, 'row')} without a question and its answer at the beginning"
+    )
     data_format = "chat_messages" if in_messages else "sharegpt"
     return _inspection(data_format, _rows(len(usable), unusable, records), facts, (warning,) if misplaced else ())
 

@@ -1,6 +1,7 @@
 """Requests of a trace: its lengths in order of time, and its hashes as blocks that equal hashes share."""
 
 from whichbits.errors import BadInput
+from whichbits.language.amounts import amount
 from whichbits.study.arrivals import TraceArrivals
 from whichbits.study.recorded_traffic import TraceTraffic
 from whichbits.traffic.asked import Asked
@@ -88,7 +89,7 @@ def _refuse_other_rate(path: str, kept: KeptTrace, speed: float, rate: float) ->
     if abs(own - rate) > _RATE_WITHIN * own:
         raise BadInput(
             "trace_rate_differs",
-            f"{path} at {speed:g} times its speed has {own:.4g} requests a second; the load says {rate:g}",
+            f"{path} at {speed:g} times its speed has {own:.4g} requests/s; the load says {rate:g}",
             why="with a speed the trace keeps its own times, so the load cannot be chosen freely",
             fix=f"write the load as {{request_rate: {own:.4g}}}, or leave `speed` out: the load then sets the pace",
         )
@@ -97,7 +98,7 @@ def _refuse_other_rate(path: str, kept: KeptTrace, speed: float, rate: float) ->
 def _without_span(path: str, count: int) -> BadInput:
     return BadInput(
         "trace_without_span",
-        f"the first {count} requests of {path} come at one moment",
+        f"no time passes within the first {amount(count, 'request')} of {path}",
         why="a trace of one request or one time stamp has no pattern to follow",
         fix="send more requests, take another trace, or arrivals of another kind",
     )

@@ -103,7 +103,7 @@ class _Site:
         except BadInput as error:
             if error.code not in ("nothing_to_compare", "no_shared_load"):
                 raise
-            fix = phrase("Choose runs that measured an arm of the same name at the same load.")
+            fix = phrase("Choose runs that have an arm of the same name at the same load.")
             return _page(self._pages(request).refusal(error, fix), status=422)
         return _page(self._pages(request).comparison(found, entries))
 

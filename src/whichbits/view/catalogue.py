@@ -8,10 +8,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from whichbits.analyze.curves.load_curves import METRICS, load_words
+from whichbits.analyze.answer.recommend import claim_of
+from whichbits.analyze.curves.load_curves import METRICS
 from whichbits.analyze.summary import Recommendation, Summary
 from whichbits.errors import WhichbitsError
-from whichbits.language.phrase import Phrase, joined, phrase
+from whichbits.language.phrase import Phrase
 from whichbits.record.manifest import FILE_NAME
 from whichbits.record.run import Run
 from whichbits.record.schema import Cell, Manifest
@@ -157,25 +158,12 @@ def _answers(folder: Path) -> tuple[AnswerLine, ...]:
 
 def _sayable(answer: Recommendation) -> str:
     """Return the recorded text, which in other languages says who leads up to which load."""
-    if answer.metric not in METRICS or not answer.ranges:
+    if answer.metric not in METRICS:
         return answer.text
     made = Phrase(answer.text)
     made.template = "{metric}: {claim}"
-    made.fields = {"metric": METRICS[answer.metric].name, "claim": _claim(_parts(answer))}
+    made.fields = {"metric": METRICS[answer.metric].name, "claim": claim_of(answer)}
     return made
-
-
-def _parts(answer: Recommendation) -> Sequence[tuple[str, float | None, float | None]]:
-    """Return the ranges, and stretches of two arms of which nothing tells which leads."""
-    return [(" / ".join(arms), low, high) for arms, low, high in answer.stretches] or answer.ranges
-
-
-def _claim(ranges: Sequence[tuple[str, float | None, float | None]]) -> Phrase:
-    *before, (last, _, _) = ranges
-    if not before:
-        return phrase("{arm} throughout", arm=last)
-    parts = [phrase("{arm} up to {end}", arm=arm, end=load_words(high)) for arm, _, high in before]
-    return joined(", ", [*parts, phrase("{arm} beyond", arm=last)])
 
 
 def _changed_ns(path: Path) -> int:

@@ -13,6 +13,7 @@ from markupsafe import Markup, escape
 from yarl import URL
 
 from whichbits.analyze.comparison.comparison import Comparison, PairComparison, Row
+from whichbits.analyze.summary.source import SOURCES
 from whichbits.errors import WhichbitsError
 from whichbits.language.language import Code, language
 from whichbits.language.phrase import Phrase, phrase
@@ -53,7 +54,6 @@ PROGRESS = {
     "cut short": phrase("cut short"),
     "unreadable": phrase("unreadable"),
 }
-SOURCES = {"measured": phrase("measured"), "imported": phrase("imported"), "predicted": phrase("predicted")}
 CELL_STATES = {
     "planned": phrase("planned"),
     "done": phrase("done"),

@@ -54,8 +54,8 @@ def test_a_crossing_that_may_be_anywhere_places_nothing() -> None:
     assert found.uncertain == (None,)
     assert found.undecided == ((1.0, 100.0),)
     assert found.stretches == ((("a",), None, 1.0), (("a", "b"), 1.0, 100.0), (("b",), 100.0, None))
-    assert "a up to 1 concurrent requests, a or b (not told apart) from there to 100" in found.text
-    assert "b at 100 (measured" in found.text
+    assert "a up to 1 concurrent request, a or b (not told apart) from there to 100" in found.text
+    assert "b at 100 (compared at" in found.text
 
 
 def test_every_load_at_which_a_leader_is_not_shown_to_lead_is_named_ahead_or_not() -> None:

@@ -44,7 +44,7 @@ def test_the_range_is_that_of_the_loads_compared() -> None:
     assert found is not None
     assert list(found.loads) == [20, 60]
     assert found.left_out == (LeftOut(2, LIMIT, 2, 2),)
-    assert "measured at 20 to 60" in found.text
+    assert "compared at 20 to 60" in found.text
 
 
 def test_one_usable_repeat_of_two_is_used_and_said() -> None:
@@ -120,7 +120,7 @@ def test_ten_requests_cannot_tell_that_99_percent_hold() -> None:
 
     assert (found.arm, found.level_with) == (None, ("w8a8",))
     assert found.text == (
-        "Not known: w4a16, 10 of 10 requests hold the SLO at 4 concurrent requests, 10 of 10 of w8a8; 99% takes 381 "
+        "Not known: w4a16, 10 of 10 requests held the SLO at 4 concurrent requests, 10 of 10 of w8a8; 99% takes 381 "
         "requests a load at least; not told apart from w8a8"
     )
 
@@ -129,7 +129,7 @@ def test_shares_that_lie_apart_tell_arms_apart_though_99_percent_is_not_proven()
     found = under_slo({"w8a8": {1: (64, 64), 32: (18, 256)}, "w4a16": {1: (64, 64), 32: (256, 256)}})
 
     assert (found.arm, found.level_with) == ("w4a16", ())
-    assert "256 of 256 requests hold the SLO at 32 concurrent requests, 18 of 256 of w8a8" in found.text
+    assert "256 of 256 requests held the SLO at 32 concurrent requests, 18 of 256 of w8a8" in found.text
 
 
 def test_arms_that_hold_everywhere_are_ranked_by_what_comes_next_and_it_is_said() -> None:

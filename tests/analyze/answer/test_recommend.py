@@ -3,8 +3,8 @@
 import pytest
 
 from tests.analyze.make_cell import summary
-from whichbits.analyze.answer.recommend import recommend
-from whichbits.analyze.summary import CellSummary, Crossover
+from whichbits.analyze.answer.recommend import claim_of, recommend
+from whichbits.analyze.summary import CellSummary, Crossover, Recommendation
 
 SURE, UNSURE = ((0.4, 0.6), (0.4, 0.6)), ((0.4, 1.2), (0.4, 1.2))
 Intervals = tuple[tuple[float, float], ...]
@@ -38,7 +38,7 @@ def text(crossovers: list[Crossover], loads: tuple[int, ...] = (1, 4)) -> str:
 def test_an_arm_that_leads_beyond_doubt_stands_alone() -> None:
     found = [pair(("a", "b"), SURE), pair(("a", "c"), SURE)]
 
-    assert text(found) == "median TPOT: a throughout (measured at 1 to 4 concurrent requests)"
+    assert text(found) == "median TPOT: a throughout (compared at 1 to 4 concurrent requests)"
 
 
 def test_a_lead_that_noise_could_make_names_the_other() -> None:
@@ -59,7 +59,42 @@ def test_the_order_of_the_pair_does_not_matter() -> None:
 def test_one_load_is_no_throughout(loads: tuple[int, ...]) -> None:
     found = [pair(("a", "b"), SURE, (1,)), pair(("a", "c"), SURE, (1,))]
 
-    assert text(found, loads) == "median TPOT: a (measured at 1 concurrent requests)"
+    assert text(found, loads) == "median TPOT: a (compared at 1 concurrent request)"
+
+
+def test_an_answer_says_of_which_loads_it_is_and_not_that_they_were_measured() -> None:
+    """The words are the same of a prediction, whose numbers nobody measured."""
+    pairs = [pair(("a", "b"), SURE, (2, 4)), pair(("a", "c"), SURE, (2, 4))]
+
+    assert text(pairs, (2, 4)) == "median TPOT: a throughout (compared at 2 to 4 concurrent requests)"
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (Recommendation("tpot_ms.p50", (("a", None, 9.8), ("b", 9.8, None)), ""), "a up to about 9.8, b beyond"),
+        (
+            Recommendation("tpot_ms.p50", (("a", None, 9.8), ("b", 9.8, None)), "", uncertain=((9, 11),)),
+            "a up to 9.8 (either within 9 to 11), b beyond",
+        ),
+        (
+            Recommendation(
+                "tpot_ms.p50",
+                (("a", None, 8), ("b", 8, None)),
+                "",
+                stretches=((("a",), None, 4), (("a", "b"), 4, 16), (("b",), 16, None)),
+                loads=(1, 4, 16),
+            ),
+            "a up to 4, a or b (not told apart) from there to 16, b at 16",
+        ),
+        (Recommendation("tpot_ms.p50", (("a", None, None),), "", loads=(4,)), "a"),
+        (Recommendation("tpot_ms.p50", (("a", None, None),), "", loads=(4, 8)), "a throughout"),
+        (Recommendation("tpot_ms.p50", (), ""), "no arm ahead by more than 3%"),
+    ],
+    ids=["estimated", "placed", "not told apart", "one load", "one arm", "none"],
+)
+def test_a_recorded_answer_is_said_again_with_what_places_its_handovers(answer: Recommendation, said: str) -> None:
+    assert claim_of(answer) == said
 
 
 def test_without_any_comparison_nothing_is_said_of_doubt() -> None:

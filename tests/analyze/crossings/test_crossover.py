@@ -265,7 +265,7 @@ def test_the_answer_reads_as_a_sentence() -> None:
 
     assert answer is not None
     assert answer.text == (
-        "median TPOT: a up to about 2.8 concurrent requests, b beyond (measured 1 to 8; no usable cells of lost)"
+        "median TPOT: a up to about 2.8 concurrent requests, b beyond (compared at 1 to 8; no usable cells of lost)"
     )
 
 
@@ -280,5 +280,5 @@ def test_the_answer_names_the_loads_at_which_either_arm_may_be_the_better() -> N
     assert 2 < low < math.sqrt(8) < high < 4
     assert answer.text == (
         f"median TPOT: a up to 2.8 concurrent requests (either within {low:.1f} to {high:.1f}), b beyond "
-        "(measured 1 to 8)"
+        "(compared at 1 to 8)"
     )

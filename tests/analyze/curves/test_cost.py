@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -72,6 +73,19 @@ def test_the_arm_that_serves_cheapest_at_its_slo_is_named() -> None:
     assert found[2].cost_per_million_tokens is None
     (said,) = cheapest_at_slo(found)
     assert "b serves cheapest" in said.text
+
+
+@pytest.mark.parametrize(
+    "useless", [{"client_verdict": "client_limited"}, {"state": "interrupted"}, {"failed": 30, "requests": 64}]
+)
+def test_what_tokens_cost_is_not_known_beyond_the_cells_that_can_be_used(useless: dict[str, Any]) -> None:
+    """The cell at 16 gives no cost, and that of 4 is no cost at 16."""
+    cells = [cell("a", 4, 1000), replace(cell("a", 16, 4000), **useless)]
+    at_4, at_8, at_16 = at_their_cost((held("a", 4.0), held("a", 8.0), held("a", 16.0)), cells)
+
+    assert at_4.cost_per_million_tokens == pytest.approx(1.0)
+    assert at_8.cost_per_million_tokens is None
+    assert at_16.cost_per_million_tokens is None
 
 
 def test_one_arm_alone_is_not_called_the_cheapest() -> None:

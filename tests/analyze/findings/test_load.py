@@ -92,7 +92,7 @@ def test_more_streams_than_max_num_seqs_are_capped() -> None:
 
     (finding,) = found(batch_cap, observed([arm(max_num_seqs=16)], [capped]))
 
-    assert "max_num_seqs 16 x 1 replicas, concurrency 64" in finding.evidence[1]
+    assert "max_num_seqs 16 x 1 replica, concurrency 64" in finding.evidence[1]
 
 
 def test_a_cap_that_is_not_reached_not_known_or_not_the_cause_is_no_finding() -> None:

@@ -43,7 +43,7 @@ def test_a_broken_arm_is_named_with_its_numbers() -> None:
     (finding,) = found(answers_broken, seen(quality(arm("w4a16", "broken", distance(900.0)))))
 
     assert finding.text.startswith("w4a16 is broken as served: its perplexity is 7,200, that of bf16 8.00")
-    assert any("20000 tokens of 37 texts" in line for line in finding.evidence)
+    assert any("20,000 tokens of 37 texts" in line for line in finding.evidence)
 
 
 def test_a_gap_alone_is_said_to_be_no_divergence() -> None:

@@ -116,6 +116,19 @@ def test_what_cannot_start_is_refused_before(tmp_path: Path, source: Source) -> 
         assert refused.value.code == code
 
 
+def test_an_interpreter_that_hangs_is_let_go_of(
+    tmp_path: Path, source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = tmp_path / "hanging"
+    python.write_text("#!/bin/sh\nexec sleep 60\n")
+    python.chmod(0o755)
+    monkeypatch.setattr("whichbits.arms.llm_compressor.launch._SECONDS", 0.2)
+
+    with pytest.raises(BadInput) as refused:
+        insist_on_ready(planned(source, "w8a8-fp8"), Interpreter(python, None))
+    assert refused.value.code == "python_silent"
+
+
 def test_the_program_imports_nothing_of_whichbits() -> None:
     program = Path(sys.modules["whichbits.arms.llm_compressor.launch"].__file__ or "").with_name("program.py")
 

@@ -25,7 +25,7 @@ def test_statistics_of_good_requests_are_read_under_our_names(tmp_path: Path) ->
     assert cell.imported.definitions["output_tokens_per_s"] == "rate_window"
     assert "itl_ms" not in cell.imported.definitions
     assert cell.facts == {"model": "acme/tiny-7b", "tool_version": "0.7.3"}
-    assert cell.notes == ("1 requests were cut off by the end of the benchmark and are left out",)
+    assert cell.notes == ("left out, since the end of the benchmark cut them off: 1 request",)
 
 
 def test_requests_are_read_in_the_order_of_their_sends(tmp_path: Path) -> None:

@@ -1,14 +1,17 @@
 """A prediction says that it is one, by which constants, and how far off such were."""
 
+import re
 from dataclasses import replace
 
 import pytest
 
 from tests.report.make_summary import make_manifest, make_summary
 from whichbits.analyze.summary import Recommendation, Summary
+from whichbits.analyze.summary.verdicts import ScoredPrediction
 from whichbits.report.answer.lead import checks
 from whichbits.report.answer.predicted import banner, interval_rows
 from whichbits.report.answer.validity import scope_text
+from whichbits.report.html import html
 from whichbits.report.markdown import markdown
 from whichbits.report.terminal import text
 
@@ -46,6 +49,28 @@ def test_how_far_off_is_told_of_gpus_that_were_measured_and_unknown_of_others() 
 
 
 @pytest.mark.parametrize(
+    ("gpu", "rests_on", "said"),
+    [
+        ("H200", TABLES, "on H200, runs up to 64 concurrent requests came out 3% off in TPOT and 14% in TTFT (medians"),
+        (
+            "H200",
+            f"calibration h200-vllm-0.25, {TABLES}",
+            "came out 1% off in TPOT and 12% in TTFT with this calibration, which was fitted to others (medians",
+        ),
+        (
+            "A100 80GB SXM",
+            f"calibration a100-vllm-0.11, {TABLES}",
+            "came out 8% off in TPOT and 9% in TTFT with this calibration, which was fitted to them (medians",
+        ),
+        ("H200", f"calibrated, {TABLES}", "came out 3% off in TPOT and 14% in TTFT without a calibration (medians"),
+    ],
+    ids=["released", "shipped", "fitted to them", "own"],
+)
+def test_how_far_off_is_told_of_the_constants_that_were_used(gpu: str, rests_on: str, said: str) -> None:
+    assert said in told(predicted(gpu, rests_on))
+
+
+@pytest.mark.parametrize(
     ("rests_on", "said"),
     [
         (TABLES, "no calibration for this GPU and engine"),
@@ -64,6 +89,23 @@ def test_the_banner_names_the_gpu_and_the_calibration(rests_on: str, said: str) 
 def test_loads_are_predicted_at_and_never_measured_at() -> None:
     assert scope_text(predicted()) == "concurrent requests, predicted at 1 to 32"
     assert scope_text(make_summary()) == "concurrent requests, measured at 1 to 32"
+
+
+def test_an_answer_is_of_the_loads_that_were_compared_wherever_its_numbers_are_from() -> None:
+    entry = Recommendation("tpot_ms.p50", (("fp16", None, None),), "", loads=(4.0, 32.0))
+
+    for summary in (predicted(), make_summary(), replace(make_summary(), source="imported")):
+        assert scope_text(replace(summary, recommendation=(entry,))) == "concurrent requests, compared at 4 to 32"
+
+
+@pytest.mark.parametrize("source", ["measured", "predicted", "imported"])
+def test_what_a_study_expected_stands_beside_what_its_own_numbers_are(source: str) -> None:
+    scored = ScoredPrediction("tpot(fp16) < 5 at c4", "true", "4 ms")
+    summary = replace(make_summary(), source=source, predictions=(scored,))
+
+    assert f"| | expected | {source} |" in markdown(summary, make_manifest())["report.md"].decode()
+    page = html(summary, make_manifest())["report.html"].decode()
+    assert re.findall(r'<th scope="col" class="text">(expected|\w+ed)</th>', page) == ["expected", source]
 
 
 def test_every_report_of_a_prediction_says_so_before_any_number_and_has_its_intervals() -> None:

@@ -43,7 +43,7 @@ def test_loads_stand_beside_a_metric_that_was_compared_at_others_than_the_rest()
     summary = replace(make_summary(), recommendation=(found, less))
 
     assert answer_text(found, summary) == "a throughout"
-    assert answer_text(less, summary) == "b (measured at 8)"
+    assert answer_text(less, summary) == "b (compared at 8)"
     assert [each.segments[0].extent for each in answers(summary)] == ["at every load compared", "at 8"]
 
 

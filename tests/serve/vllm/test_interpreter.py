@@ -53,3 +53,14 @@ def test_what_is_no_interpreter_is_refused(python: str, reason: str) -> None:
         installed_vllm(python, {})
 
     assert refused.value.code == "vllm_python"
+
+
+def test_one_that_hangs_is_let_go_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\nexec sleep 60\n")
+    python.chmod(0o755)
+    monkeypatch.setattr("whichbits.serve.vllm.interpreter._SECONDS", 0.2)
+
+    with pytest.raises(BadInput, match="gave no answer") as refused:
+        installed_vllm(str(python), {})
+    assert refused.value.code == "python_silent"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from whichbits.analyze.crossings.pairs import between
-from whichbits.analyze.curves.load_curves import MARGIN, METRICS, AxisUnit, load_words
+from whichbits.analyze.curves.load_curves import MARGIN, METRICS, AxisUnit, load_words, unit_behind
 from whichbits.analyze.findings.observed import number
 from whichbits.analyze.summary import ArmSummary, CellSummary, Crossover, Finding, Metric, SloCapacity
 from whichbits.analyze.summary.verdicts import Regime
@@ -14,7 +14,6 @@ from whichbits.language.phrase import first_of, phrase
 from whichbits.record.schema import Manifest
 
 Name = Literal["low_load", "high_load_latency", "high_load_throughput"]
-UNITS = {"concurrency": phrase(" concurrent requests"), "request_rate": phrase(" requests/s")}
 
 
 @dataclass(frozen=True)
@@ -64,11 +63,10 @@ def ranked(compared: Compared, by: Judge, values: Mapping[str, float], unknown: 
 
 def place(load: float, unit: AxisUnit) -> str:
     """Return a load with its unit."""
-    return (
-        phrase("1 concurrent request")
-        if (load, unit) == (1, "concurrency")
-        else phrase("{load}{unit}", load=load_words(load), unit=UNITS[unit])
-    )
+    if (load, unit) == (1, "concurrency"):
+        return phrase("1 concurrent request")
+    told = load_words(load)
+    return phrase("{load}{unit}", load=told, unit=unit_behind(told, unit))
 
 
 def is_level(crossovers: Sequence[Crossover], pair: tuple[str, str], metric: Metric, load: float) -> bool:

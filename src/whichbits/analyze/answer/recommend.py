@@ -4,7 +4,8 @@ The answer names the fewest ranges in which the arm of the range is nowhere show
 than ``MARGIN``. How well a handover is placed is read from the crossing of the two arms.
 """
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,12 +23,12 @@ from whichbits.analyze.curves.load_curves import (
     load_words,
     paired,
     range_words,
+    unit_behind,
 )
 from whichbits.analyze.summary import CellSummary, Crossover, Metric, Recommendation
-from whichbits.language.phrase import Phrase, first_of, listed, phrase
+from whichbits.analyze.summary.source import compared_at
+from whichbits.language.phrase import Phrase, first_of, joined, listed, phrase
 from whichbits.record.timelines import Floats
-
-_UNITS: dict[AxisUnit, str] = {"concurrency": phrase(" concurrent requests"), "request_rate": phrase(" requests/s")}
 
 
 def recommendations(
@@ -58,10 +59,10 @@ def recommend(
     undecided = tuple(turn.undecided for turn in turns)
     uncertain = tuple(turn.uncertain for turn in turns)
     ends = (float(loads[0]), float(loads[-1]))
-    scope = _Scope(_UNITS[unit], _measured(loads), _missing([arm for arm in arms if arm not in found]))
+    scope = _Scope(unit, _range(loads), _missing([arm for arm in arms if arm not in found]))
     parts = tuple(stretches(ranges, turns, ends))
     rivals = tuple(_rivals(each, field) for each in parts)
-    claim = _claim(parts, rivals, dict(_placed(ranges, uncertain)), scope, float(loads[-1]))
+    claim = _claim(parts, rivals, dict(_placed(ranges, uncertain)), scope, loads.tolist())
     text = _text(METRICS[metric].name, claim, scope, several=len(ranges) > 1)
     gone = left_out(cells, compared, metric, unit, loads.tolist())
     return Recommendation(metric, ranges, text, uncertain, undecided, parts, tuple(loads.tolist()), gone, rivals)
@@ -77,7 +78,7 @@ def _placed(ranges: Sequence[Range], uncertain: Sequence[Interval | None]) -> It
             yield end, interval
 
 
-def _measured(loads: Floats) -> str:
+def _range(loads: Floats) -> str:
     if loads.size == 1:
         return f"{loads[0]:g}"
     return phrase("{loads:g} to {loads_2:g}", loads=loads[0], loads_2=loads[-1])
@@ -118,8 +119,8 @@ def _told_apart(found: Range, other: str, field: Field) -> bool:
 
 
 class _Scope(NamedTuple):
-    unit: str
-    measured: str
+    unit: AxisUnit
+    loads: str
     missing: str
 
 
@@ -129,38 +130,63 @@ def _text(metric: str, claim: str, scope: _Scope, *, several: bool) -> Phrase:
     A scope that names arms without usable cells is said of no other metric, so it has a name of its own.
     """
     title = phrase("{metric}: ", metric=metric)
-    said = (
-        phrase(" (measured {measured}{missing})", measured=scope.measured, missing=scope.missing)
-        if several
-        else phrase(
-            " (measured at {measured}{unit}{missing})",
-            measured=scope.measured,
-            unit=scope.unit,
-            missing=scope.missing,
-        )
+    said = phrase(
+        " ({compared}{missing})",
+        compared=compared_at(scope.loads, "" if several else unit_behind(scope.loads, scope.unit)),
+        missing=scope.missing,
     )
     if scope.missing:
         return phrase("{title}{claim}{scope_with_gaps}", title=title, claim=claim, scope_with_gaps=said)
     return phrase("{title}{claim}{scope}", title=title, claim=claim, scope=said)
 
 
+def claim_of(answer: Recommendation) -> Phrase:
+    """Return who leads where by an answer that was recorded, as its text says it but for units and doubts."""
+    parts = answer.stretches or tuple(((arm,), low, high) for arm, low, high in answer.ranges)
+    if not parts:
+        return _nobody()
+    found = [Stretch(*each) for each in parts]
+    named = [_first_or_then(each.arms) if len(each.arms) > 1 else each.arms[0] for each in found]
+    loads = answer.loads or (0.0, math.inf)
+    return _handed_over(found, named, dict(_placed(answer.ranges, answer.uncertain)), None, loads)
+
+
+def _nobody() -> Phrase:
+    return phrase("no arm ahead by more than {margin:.0%}", margin=MARGIN)
+
+
 def _claim(
-    found: Sequence[Stretch], rivals: Sequence[str], placed: dict[float, Interval], scope: _Scope, last: float
+    found: Sequence[Stretch], rivals: Sequence[str], ends: dict[float, Interval], scope: _Scope, loads: Sequence[float]
 ) -> str:
     if not found:
-        return phrase("no arm ahead by more than {margin:.0%}", margin=MARGIN)
+        return _nobody()
     named = [_named(each, level) for each, level in zip(found, rivals, strict=True)]
+    return _handed_over(found, named, ends, scope.unit, loads)
+
+
+def _handed_over(
+    found: Sequence[Stretch],
+    named: Sequence[str],
+    placed: Mapping[float, Interval],
+    unit: AxisUnit | None,
+    loads: Sequence[float],
+) -> Phrase:
+    """Return who leads from where to where.
+
+    ``named`` says each stretch's arms; ``placed`` are handovers with their intervals; a unit of None stands elsewhere,
+    ``loads`` are those compared.
+    """
     if len(found) == 1:
-        return named[0] if " to " not in scope.measured else phrase("{arm} throughout", arm=named[0])
+        return joined("", named) if len(loads) == 1 else phrase("{arm} throughout", arm=named[0])
     parts = []
     for place, (arm, each) in enumerate(zip(named, found, strict=True)):
         if each.high is None:
-            at_end = each.low is not None and each.low >= last
+            at_end = each.low is not None and each.low >= loads[-1]
             words = phrase("{arm} at {load}", arm=arm, load=load_words(each.low)) if at_end else None
             parts.append(words or phrase("{arm} beyond", arm=arm))
             continue
         undecided = len(each.arms) > 1 or len(found[place + 1].arms) > 1
-        end = _end(each.high, placed.get(each.high), scope.unit, exact=undecided)
+        end = _end(each.high, placed.get(each.high), unit, exact=undecided)
         parts.append(
             phrase("{arm} from there to {end}", arm=arm, end=end)
             if parts
@@ -171,21 +197,25 @@ def _claim(
 
 def _named(stretch: Stretch, rivals: str) -> str:
     if len(stretch.arms) > 1:
-        first, then = stretch.arms
-        return phrase("{first} or {then} (not told apart)", first=first, then=then)
+        return _first_or_then(stretch.arms)
     (arm,) = stretch.arms
     return phrase("{arm}{doubt}", arm=arm, doubt=phrase(" (not told apart from {list})", list=rivals) if rivals else "")
 
 
-def _end(load: float, interval: Interval | None, unit: str, *, exact: bool) -> str:
+def _first_or_then(arms: Sequence[str]) -> Phrase:
+    first, then = arms
+    return phrase("{first} or {then} (not told apart)", first=first, then=then)
+
+
+def _end(load: float, interval: Interval | None, unit: AxisUnit | None, *, exact: bool) -> str:
     """Return a handover with the loads at which either arm may be the better, or as a mere estimate.
 
     A stretch that nothing decides ends at a load that was measured, which is no estimate.
     """
+    told = load_words(load)
+    behind = "" if unit is None else unit_behind(told, unit)
     if interval is not None:
-        return phrase(
-            "{load}{unit} (either within {interval})", load=load_words(load), unit=unit, interval=range_words(interval)
-        )
+        return phrase("{load}{unit} (either within {interval})", load=told, unit=behind, interval=range_words(interval))
     if exact:
-        return phrase("{load}{unit}", load=load_words(load), unit=unit)
-    return phrase("about {load}{unit}", load=load_words(load), unit=unit)
+        return phrase("{load}{unit}", load=told, unit=behind)
+    return phrase("about {load}{unit}", load=told, unit=behind)

@@ -7,6 +7,7 @@ from whichbits.analyze.curves.load_curves import METRICS, load_words, range_word
 from whichbits.analyze.findings.observed import load_of
 from whichbits.analyze.summary import ArmSummary, CellSummary, Crossover, Finding
 from whichbits.analyze.summary.verdicts import Regime
+from whichbits.language.amounts import amount
 from whichbits.language.phrase import joined, listed, phrase
 from whichbits.record.schema import Manifest
 
@@ -120,7 +121,9 @@ def _traffic(study: Mapping[str, Any], cells: Sequence[CellSummary]) -> str | No
     prompt = sum(cell.prompt_tokens or 0 for cell in served) / requests
     output = sum(cell.output_tokens for cell in served) / requests
     lengths = phrase(
-        "{prompt:.0f} prompt and {output:.0f} output tokens a request on average", prompt=prompt, output=output
+        "{prompt} and {output} a request on average",
+        prompt=amount(round(prompt), "prompt token"),
+        output=amount(round(output), "output token"),
     )
     return phrase("{kind}, {lengths}", kind=kind, lengths=lengths) if kind else lengths
 

@@ -10,11 +10,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from whichbits.analyze.answer.ranking import UNITS, Compared, Judge, Name, level_words, place, ranked
-from whichbits.analyze.curves.load_curves import MARGIN, METRICS, curves, load_unit, load_words, paired
+from whichbits.analyze.answer.ranking import Compared, Judge, Name, level_words, place, ranked
+from whichbits.analyze.curves.load_curves import MARGIN, METRICS, curves, load_unit, load_words, paired, unit_behind
 from whichbits.analyze.curves.slo import below_use, enough, held_words, slo_counts, wilson
 from whichbits.analyze.summary import Metric, SloCapacity
 from whichbits.analyze.summary.verdicts import Regime
+from whichbits.language.amounts import amount
 from whichbits.language.phrase import first_of, listed, phrase
 
 _NAME: Name = "high_load_latency"
@@ -84,7 +85,7 @@ def _held(compared: Compared, best: SloCapacity) -> str:
         title=phrase("{arm} ", arm=best.arm),
         share=best.share,
         load=_load_words(best),
-        unit=UNITS[load_unit(compared.cells)],
+        unit=unit_behind(_load_words(best), load_unit(compared.cells)),
         beyond=_beyond(best),
     )
 
@@ -161,9 +162,9 @@ def _by_shares(compared: Compared, best: SloCapacity) -> Regime:
 def _good(counts: Counts | None, arm: str | None) -> str:
     if counts is None:
         return phrase("of {arm} not known", arm=arm)
-    good, sent = f"{counts[0]:.0f}", str(counts[1])
+    good, sent = f"{counts[0]:.0f}", counts[1]
     if arm is None:
-        return phrase("{good} of {sent} requests hold the SLO", good=good, sent=sent)
+        return phrase("{good} of {requests} held the SLO", good=good, requests=amount(sent, "request"))
     return phrase("{good} of {sent} of {arm}", good=good, sent=sent, arm=arm)
 
 
@@ -229,7 +230,7 @@ def _held_alike(compared: Compared, tied: Sequence[SloCapacity]) -> str:
             arms=listed([each.arm for each in tied]),
             share=best.share,
             load=load_words(best.load),
-            unit=UNITS[unit],
+            unit=unit_behind(load_words(best.load), unit),
             beyond=_beyond(best),
         )
     counts, load = _counts_at(compared, best)

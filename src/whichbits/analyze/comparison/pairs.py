@@ -70,7 +70,7 @@ def _no_shared_load(pair: tuple[Side, Side]) -> BadInput:
     told = [", ".join(load_name(*load) for load in side.loads) for side in pair]
     return BadInput(
         "no_shared_load",
-        f"{pair[0].name} was measured at {told[0]}, {pair[1].name} at {told[1]}",
+        f"the loads of {pair[0].name} are {told[0]}, those of {pair[1].name} {told[1]}",
         why="a ratio between different loads says nothing of the arms",
-        fix="measure both at the same concurrency or request rate",
+        fix="take runs that share a concurrency or request rate",
     )

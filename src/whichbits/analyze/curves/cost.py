@@ -39,7 +39,10 @@ def priced(cell: CellSummary, price_per_hour: Mapping[str, float]) -> CellSummar
 
 
 def at_their_cost(capacities: Sequence[SloCapacity], cells: Sequence[CellSummary]) -> tuple[SloCapacity, ...]:
-    """Return each capacity with what tokens cost at its load: read off between loads, linear in log load."""
+    """Return each capacity with what tokens cost at its load: read off between loads, linear in log load.
+
+    It is not known beyond the loads of cells that can be used.
+    """
     by_arm = curves(cells, "cost_per_million_tokens", load_unit(cells))
     return tuple(
         replace(each, cost_per_million_tokens=_cost_at(by_arm.get(each.arm), each.load)) for each in capacities
@@ -82,5 +85,7 @@ def _cost_at(curve: Mapping[tuple[float, int], float] | None, load: float | None
     if not curve or load is None:
         return None
     loads = sorted({at for at, _ in curve})
+    if not loads[0] <= load <= loads[-1]:
+        return None
     means = [np.mean([log for (at, _), log in curve.items() if at == each]) for each in loads]
     return math.exp(float(np.interp(math.log(load), np.log(loads), means)))

@@ -9,6 +9,7 @@ from whichbits.analyze import amounts
 from whichbits.analyze.curves.load_curves import comparable
 from whichbits.analyze.statistics.student import t_quantile
 from whichbits.analyze.summary import CellSummary, Finding, Metric
+from whichbits.language.amounts import amount
 from whichbits.language.phrase import phrase
 from whichbits.record.timelines import Floats
 
@@ -57,13 +58,13 @@ def drifts(cells: Sequence[CellSummary], started_ns: Mapping[int, int]) -> Itera
         return
     text = phrase(
         "Equal work grew {more} while the study ran: median TPOT changed by {expm1:+.1%} ({expm1_2:+.1%} "
-        "to {expm1_3:+.1%}) over {hours:.0f} minutes, within arms and loads. Arms take turns, so most of "
+        "to {expm1_3:+.1%}) over {minutes}, within arms and loads. Arms take turns, so most of "
         "it cancels between them.",
         more=phrase("slower") if found.change > 0 else phrase("faster"),
         expm1=np.expm1(found.change),
         expm1_2=np.expm1(found.low),
         expm1_3=np.expm1(found.high),
-        hours=found.hours * 60,
+        minutes=amount(round(found.hours * 60), "minute"),
     )
     by_arm = {arm: drift(cells, started_ns, arm) for arm in dict.fromkeys(cell.arm for cell in cells)}
     told = [

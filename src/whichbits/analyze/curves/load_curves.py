@@ -88,6 +88,13 @@ def load_words(load: float | None) -> str:
     return f"{load:.1f}" if load < 10 and load != round(load) else f"{load:.0f}"
 
 
+def unit_behind(load: str, unit: AxisUnit) -> Phrase:
+    """Return the unit that stands behind a load of ``load_words``, its space included: one request is no requests."""
+    if unit == "request_rate":
+        return phrase(" requests/s")
+    return phrase(" concurrent request") if load == "1" else phrase(" concurrent requests")
+
+
 def range_words(interval: tuple[float, float]) -> str:
     """Return an interval of load as people say it: ``9.5 to 16``."""
     return phrase("{interval} to {interval_2}", interval=load_words(interval[0]), interval_2=load_words(interval[1]))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from whichbits.language.amounts import amount
 from whichbits.language.phrase import joined, listed, phrase
 
 Total = Literal["requests_finished", "prompt_tokens", "generation_tokens", "prefix_queries"]
@@ -89,7 +90,7 @@ def _failed_requests(page: Page, _: Sequence[Page]) -> str | None:
     bounded = _within(requests, page.failed) and _within(output, page.failed_output_tokens)
     if not page.failed or not bounded or (prompt is not None and prompt < 0):
         return None
-    return phrase("{failed} left work that no answer shows", failed=_number(page.failed, phrase("failed request")))
+    return phrase("{failed} left work that no answer shows", failed=amount(page.failed, "failed request"))
 
 
 def _probe(page: Page, arm: Sequence[Page]) -> str | None:
@@ -128,7 +129,7 @@ def _retokenised(page: Page, _: Sequence[Page]) -> str | None:
     if abs(prompt) > RETOKENISED_SHARE * own:
         return None
     return phrase(
-        "{prompt:+,} tokens over the same requests: prompts went as text, and the server splits them differently",
+        "prompt tokens over the same requests {prompt:+,}: prompts went as text, which the server splits otherwise",
         prompt=prompt,
     )
 
@@ -137,9 +138,7 @@ def _looked_up_again(page: Page, _: Sequence[Page]) -> str | None:
     """Accept more look-ups than prompts if requests were preempted: vLLM up to 0.11 counts them each time."""
     others = (page.over("requests_finished"), page.over("prompt_tokens"), page.over("generation_tokens"))
     if (page.over("prefix_queries") or 0) > 0 and page.preemptions and not any(others):
-        return phrase(
-            "{preemptions} looked up again", preemptions=_number(page.preemptions, phrase("preempted request"))
-        )
+        return phrase("{preemptions} looked up again", preemptions=amount(page.preemptions, "preempted request"))
     return None
 
 
@@ -171,9 +170,10 @@ def _has_extra(page: Page, arm: Sequence[Page]) -> bool:
 
 def _extra(page: Page) -> str:
     requests, prompt, output = page.surplus
-    what = phrase("requests") if requests is None else _number(requests, "request")
-    tokens = ((prompt, phrase("prompt token")), (output, phrase("output token")))
-    told = listed((_number(amount, word) for amount, word in tokens if amount is not None))
+    what = phrase("requests") if requests is None else amount(requests, "request")
+    prompts = [] if prompt is None else [amount(prompt, "prompt token")]
+    outputs = [] if output is None else [amount(output, "output token")]
+    told = listed([*prompts, *outputs]) if prompts or outputs else ""
     return phrase(
         "{what}{tokens} that the client did not send",
         what=what,
@@ -181,9 +181,5 @@ def _extra(page: Page) -> str:
     )
 
 
-def _within(amount: int | None, most: int) -> bool:
-    return amount is None or 0 <= amount <= most
-
-
-def _number(amount: int, word: str) -> str:
-    return phrase("{amount:,} {word}{plural}", amount=amount, word=word, plural="" if amount == 1 else "s")
+def _within(surplus: int | None, most: int) -> bool:
+    return surplus is None or 0 <= surplus <= most

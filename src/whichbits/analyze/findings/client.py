@@ -7,6 +7,7 @@ from whichbits.analyze.amounts import cells_of
 from whichbits.analyze.findings.observed import Observed, evidence, place
 from whichbits.analyze.summary import Finding
 from whichbits.drive.reasons import known_again, without_bounds
+from whichbits.hardware.loopback import is_loopback
 from whichbits.language.phrase import phrase
 from whichbits.record.schema import ArmRecord, Cell, ClientHealth, Manifest
 
@@ -90,9 +91,4 @@ def _serves_on_processor(arm: ArmRecord) -> bool:
 
 
 def _attached_here(arm: ArmRecord) -> bool:
-    return any(not replica.command and _is_loopback(replica.url) for replica in arm.replicas)
-
-
-def _is_loopback(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
+    return any(not replica.command and is_loopback(urlsplit(replica.url).hostname or "") for replica in arm.replicas)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from whichbits.analyze.findings.observed import Observed, each, number, places
 from whichbits.analyze.summary import CellSummary, Finding
+from whichbits.language.amounts import amount
 from whichbits.language.phrase import phrase
 
 OUTSIDE = 2.0
@@ -80,7 +81,9 @@ def _is_short(cell: CellSummary) -> bool:
 def _held_words(cell: CellSummary) -> str:
     running, waiting = cell.requests_running, cell.requests_waiting
     held = (0 if running is None else running.peak) + (0 if waiting is None else waiting.peak)
-    return phrase("at most {held:g} of {concurrency} requests in the engines", held=held, concurrency=cell.concurrency)
+    return phrase(
+        "at most {held:g} of {requests} in the engines", held=held, requests=amount(cell.concurrency or 0, "request")
+    )
 
 
 def _is_outside(cell: CellSummary) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from whichbits.analyze.findings.observed import Observed, each, number, of_arm, places, replicas_of
 from whichbits.analyze.summary import CellSummary, Finding
+from whichbits.language.amounts import amount
 from whichbits.language.phrase import listed, phrase
 
 QUEUED_SHARE = 0.5
@@ -77,9 +78,9 @@ def batch_cap(observed: Observed) -> Iterator[Finding]:
         lines = each(
             capped,
             lambda cell: phrase(
-                "max_num_seqs {cap} x {replicas_of} replicas, concurrency {concurrency}",
+                "max_num_seqs {cap} x {replicas}, concurrency {concurrency}",
                 cap=_cap(observed, cell),
-                replicas_of=replicas_of(observed, cell.arm),
+                replicas=amount(replicas_of(observed, cell.arm), "replica"),
                 concurrency=cell.concurrency,
             ),
         )

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from whichbits.analyze.curves.drain import is_drained, waves
 from whichbits.analyze.findings.observed import Observed, each, number, places
 from whichbits.analyze.summary import CellSummary, Finding, WarmUp
+from whichbits.language.amounts import amount
 from whichbits.language.phrase import joined, listed, phrase
 
 APART = 0.1
@@ -145,10 +146,9 @@ def _waves_words(cell: CellSummary) -> str:
             "; drain {seconds} s, {share:.0%} of the cell", seconds=number(cell.drain.seconds), share=cell.drain.share
         )
     return phrase(
-        "{requests} requests / {concurrency} streams = {waves:.1f} waves; output {output_tokens_per_s} "
-        "tokens/s{beside}",
-        requests=cell.requests,
-        concurrency=cell.concurrency,
+        "{requests} / {streams} = {waves:.1f} waves; output {output_tokens_per_s} tokens/s{beside}",
+        requests=amount(cell.requests, "request"),
+        streams=amount(cell.concurrency or 0, "stream"),
         waves=waves(cell) or 0,
         output_tokens_per_s=number(cell.output_tokens_per_s or 0),
         beside=beside,

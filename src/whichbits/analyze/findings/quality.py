@@ -6,6 +6,7 @@ from whichbits.analyze.findings.observed import Observed, number
 from whichbits.analyze.quality.judge import BROKEN
 from whichbits.analyze.quality.measures import ArmQuality, Distance, FreeAnswers, Quality, Valued
 from whichbits.analyze.summary import Finding
+from whichbits.language.amounts import amount
 from whichbits.language.phrase import joined, listed, phrase
 
 _SIGNIFICANT = 0.05
@@ -132,10 +133,10 @@ def _arms(observed: Observed, verdict: str) -> Iterator[tuple[Quality, ArmQualit
 def _told(found: Distance) -> tuple[str, ...]:
     lines = [
         phrase(
-            "all: {ratio}, {tokens} tokens of {texts} texts",
+            "all: {ratio}, {tokens} of {texts}",
             ratio=_ratio(found),
-            tokens=found.tokens,
-            texts=found.texts,
+            tokens=amount(found.tokens, "token"),
+            texts=amount(found.texts, "text"),
         )
     ]
     if found.kl is not None:

@@ -96,9 +96,7 @@ def _rates(observed: Observed) -> str:
     for cell in observed.done:
         if cell.prefix_hit_rate is not None:
             first.setdefault(cell.arm, cell)
-    return (
-        phrase(" Measured hit rates: {names}.", names=listed(_rate(cell) for cell in first.values())) if first else ""
-    )
+    return phrase(" Hit rates: {names}.", names=listed(_rate(cell) for cell in first.values())) if first else ""
 
 
 def _rate(cell: CellSummary) -> str:

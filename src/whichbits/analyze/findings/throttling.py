@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from whichbits.analyze.engine.telemetry import GpuTelemetry
 from whichbits.analyze.findings.observed import Observed, evidence, load_of
 from whichbits.analyze.summary import CellSummary, Finding
+from whichbits.language.amounts import amount
 from whichbits.language.phrase import joined, listed, phrase
 
 THROTTLED_SHARE = 0.05
@@ -43,13 +44,12 @@ def _finding(arm: str, held: list[tuple[CellSummary, GpuTelemetry]]) -> Finding:
         else phrase("; clocks were then {sm_clock_share:.0%} of the highest", sm_clock_share=gpu.sm_clock_share)
     )
     text = phrase(
-        "{arm}: {causes} held the GPU's clocks down in {count} cell{plural}, most at {load_of}: "
+        "{arm}: {causes} held the GPU's clocks down in {cells}, most at {load_of}: "
         "{throttled_share:.0%} of the time{clock}. Arithmetic is slower than the device's peak there; an "
         "arm that computes less is held less.",
         arm=arm,
         causes=listed(causes),
-        count=len(held),
-        plural="s" if len(held) > 1 else "",
+        cells=amount(len(held), "cell"),
         load_of=load_of(worst),
         throttled_share=gpu.throttled_share or 0.0,
         clock=clock,

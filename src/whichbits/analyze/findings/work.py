@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from whichbits.analyze.amounts import cells_of
 from whichbits.analyze.findings.observed import MOST_LINES, Observed, evidence, load_of, place
 from whichbits.analyze.summary import CellSummary, Finding
+from whichbits.language.amounts import amount
 from whichbits.language.phrase import joined, phrase
 
 _COUNTED_BY = {
@@ -31,10 +32,10 @@ def failures(observed: Observed) -> Iterator[Finding]:
                 ", ", (phrase("{code} x {count}", code=code, count=count) for code, count in cell.errors.items())
             )
             text = phrase(
-                "{place}: {failed} of {requests} requests failed ({causes}).",
+                "{place}: {failed} of {requests} failed ({causes}).",
                 place=place(cell),
                 failed=cell.failed,
-                requests=cell.requests,
+                requests=amount(cell.requests, "request"),
                 causes=causes,
             )
             yield Finding("observed", "requests_failed", text, evidence([cell]))

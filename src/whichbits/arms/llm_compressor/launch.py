@@ -21,9 +21,12 @@ from whichbits.arms.provenance import Arm, write_provenance
 from whichbits.arms.verify import bytes_of, layer_errors
 from whichbits.checkpoint.safetensors import read_tensors
 from whichbits.errors import BadInput
+from whichbits.hardware.answering import answer, python_silent
 
 SAMPLES, TOKENS = 512, 2048
 _LAST_LINES = 3
+_SECONDS = 60.0
+"""For the interpreter to say whether it has llm-compressor."""
 _READERS = 2
 
 
@@ -140,8 +143,11 @@ def _insist_on_program(python: Path) -> None:
         "import importlib.util as i, sys; sys.exit(not (i.find_spec('llmcompressor') and i.find_spec('datasets')))"
     )
     try:
-        found = subprocess.run([str(python), "-c", question], capture_output=True, check=False).returncode == 0
-    except OSError:
+        answer([str(python), "-c", question], _SECONDS)
+        found = True
+    except subprocess.TimeoutExpired as silence:
+        raise python_silent(str(python), silence.timeout) from silence
+    except (OSError, subprocess.CalledProcessError):
         found = False
     if not found:
         raise BadInput(

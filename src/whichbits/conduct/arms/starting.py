@@ -127,5 +127,5 @@ _SHOWN: dict[str, Callable[[Any], Phrase]] = {
     "kv_cache_tokens": lambda value: phrase("KV cache {tokens:,} tokens", tokens=value),
     "dtype": lambda value: phrase("computes in {dtype}", dtype=value),
     "quant_kernels": _kernel,
-    "started_beside": lambda value: phrase("started beside {others} others", others=value),
+    "started_beside": lambda value: phrase("started beside {others} more", others=value),
 }

@@ -19,6 +19,7 @@ from whichbits.drive.cell import CellCapture, capture_cell, drive_cell
 from whichbits.drive.crew.leading import Progress as CellListener
 from whichbits.drive.routing import Route
 from whichbits.errors import WhichbitsError, in_one_line
+from whichbits.language.amounts import amount
 from whichbits.record.parts import part_path
 from whichbits.record.schema import Cell, RequestRecord, TokenCountSource
 from whichbits.serve.arm import RunningArm
@@ -169,7 +170,7 @@ def _watch_notes(report: WatchReport) -> list[str]:
     if report.scrapes is None:
         return [f"the watch over /metrics broke off: {report.error}"]
     cause = f" ({report.error})" if report.error else ""
-    return [f"the watch got {report.scrapes} scrapes; {report.failed} failed, {report.skipped} were late{cause}"]
+    return [f"the watch got {amount(report.scrapes, 'scrape')}; failed: {report.failed}, late: {report.skipped}{cause}"]
 
 
 def _cell_progress(stage: Stage, requests: int) -> CellListener:

@@ -7,6 +7,7 @@ import msgspec
 
 from whichbits.conduct.self_test.ladder import Climb
 from whichbits.conduct.self_test.rung import COARSE_MS, EXACT_MS, Rung
+from whichbits.language.amounts import amount
 
 SCHEMA_VERSION = 1
 _WITHIN: dict[str, tuple[float, tuple[str, ...]]] = {
@@ -47,9 +48,10 @@ def _sentence(climbs: Sequence[Climb], within: str, bound: float) -> str:
         return f"No limit within {bound:g} ms was found: the time was over before a rung held."
     if found is None:
         fewest = min(rung.streams for climb in climbs for rung in climb.rungs)
-        return f"Not even at {fewest} streams are 99 % of this client's times within {bound:g} ms on this machine."
+        at = amount(fewest, "stream")
+        return f"Not even at {at} are 99 % of this client's times within {bound:g} ms on this machine."
     words = (
-        f"On this machine 99 % of this client's times are within {bound:g} ms up to {found.streams:,} streams, "
+        f"On this machine 99 % of this client's times are within {bound:g} ms up to {amount(found.streams, 'stream')}, "
         f"{found.tokens_per_s:,.0f} tokens/s"
     )
     return f"{words}; {_why(climbs, found, within)}."

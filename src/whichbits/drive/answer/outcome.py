@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from whichbits.drive.answer.exchange import Exchange, Failure
 from whichbits.drive.answer.failure import FailureCode
 from whichbits.drive.answer.reader import HTTP_OK, Answer
+from whichbits.language.amounts import amount
 from whichbits.record.schema import RequestRecord
 
 _REDIRECTS = (301, 302, 303, 307, 308)
@@ -94,7 +95,7 @@ def _judge_stream(answer: Answer) -> Failure | None:
         return Failure("bad_stream", f"no events in the answer: {answer.unread_body}")
     if not answer.ended:
         seen = len(answer.chunk_ns)
-        return Failure("stream_ended_early", f"no finish reason and no [DONE] after {seen} content chunks")
+        return Failure("stream_ended_early", f"no finish reason and no [DONE] after {amount(seen, 'content chunk')}")
     if not answer.chunk_ns:
         return Failure("no_content", "the answer ended without generated content")
     return None
@@ -105,7 +106,7 @@ def _judge_tokens(exchange: Exchange, answer: Answer) -> Failure | None:
     got, asked = answer.output_tokens, exchange.requested_output_tokens
     if got is None or got == asked or not exchange.length_forced:
         return None
-    return Failure("short_output" if got < asked else "long_output", f"{got} tokens instead of {asked}")
+    return Failure("short_output" if got < asked else "long_output", f"{amount(got, 'token')} instead of {asked}")
 
 
 def _since(origin_ns: int, stamp: int | None) -> int | None:

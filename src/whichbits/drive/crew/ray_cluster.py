@@ -12,6 +12,7 @@ from typing import Any
 from whichbits.drive.crew.hire import Hired
 from whichbits.drive.crew.ray_hire import Site, in_an_actor, no_room
 from whichbits.errors import BadInput, ClientFailed
+from whichbits.language.amounts import amount
 
 _QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -43,7 +44,7 @@ class RayCluster:
     def refuse_more_than_cores(self, workers: int) -> None:
         """Raise ClientFailed if the cluster has fewer cores than ``workers``."""
         if workers > self._cores():
-            raise no_room(f"client.workers is {workers}, but the Ray cluster has {self._cores()} cores")
+            raise no_room(f"client.workers is {workers}, but the Ray cluster has {amount(self._cores(), 'core')}")
 
     def spare_cores(self) -> int:
         """Return the cores that workers may have: one is left for the lead, unless there is no other."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Literal
 
 from whichbits.drive.routing import Route
+from whichbits.language.amounts import amount
 from whichbits.study.model import Load
 from whichbits.traffic.request import PlannedRequest
 
@@ -95,8 +96,4 @@ def machine_notes(machines: Sequence[str | None]) -> list[str]:
     if all(machine is None for machine in machines):
         return []
     shares = Counter("the lead's own" if machine is None else machine for machine in machines)
-    return ["sent from " + ", ".join(f"{name} ({_workers(count)})" for name, count in shares.items())]
-
-
-def _workers(count: int) -> str:
-    return "1 worker" if count == 1 else f"{count} workers"
+    return ["sent from " + ", ".join(f"{name} ({amount(count, 'worker')})" for name, count in shares.items())]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from whichbits.language.amounts import amount
 from whichbits.record.inspection import Problem
 
 Facts = dict[str, Any]
@@ -61,7 +62,7 @@ def _errors(facts: Facts) -> tuple[Problem, ...]:
     lost, completed = _lost(facts), facts.get("completed")
     if lost is None or completed is None or lost <= completed:
         return ()
-    return (Problem("most_requests_failed", f"{lost} of {lost + completed} requests failed"),)
+    return (Problem("most_requests_failed", f"{lost} of {amount(lost + completed, 'request')} failed"),)
 
 
 def _lost(facts: Facts) -> int | None:
@@ -78,7 +79,7 @@ def _warnings(facts: Facts, derived: Facts) -> tuple[Problem, ...]:
     found: list[Problem] = []
     lost = _lost(facts)
     if lost:
-        found.append(Problem("requests_left_out_of_statistics", f"{lost} requests did not complete"))
+        found.append(Problem("requests_left_out_of_statistics", f"{amount(lost, 'request')} did not complete"))
     if _prefill_bound(derived):
         found.append(Problem("prefill_bound", f"{derived['first_token_share']:.0%} of a request is its first token"))
     if output_tokens is not None and output_tokens <= 1:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from whichbits.language.amounts import amount
 from whichbits.record.importers.answers import NS, answered, failed
 from whichbits.record.importers.imported_cell import ImportedCell, known
 from whichbits.record.importers.importer import Importer
@@ -63,7 +64,7 @@ def _cell(benchmark: Json, document: Json, version: str | None) -> ImportedCell:
         failed=errored,
         records=records,
         facts=known(model=model, tool_version=version),
-        notes=(f"{incomplete} requests were cut off by the end of the benchmark and are left out",)
+        notes=(f"left out, since the end of the benchmark cut them off: {amount(incomplete, 'request')}",)
         if incomplete
         else (),
     )

@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 
+from whichbits.analyze.curves.left_out import why_left_out
 from whichbits.analyze.summary import CellSummary, Summary
-from whichbits.language.phrase import phrase
+from whichbits.language.phrase import joined, phrase
 from whichbits.report.wording import MISSING, load_of, load_text, number
 
 TITLE = phrase("Cost per million output tokens")
-LEGEND = phrase("In the currency of price_per_hour; the mean of repeats; of a single cell, with its 95 % interval.")
+LEGEND = phrase(
+    "In the currency of price_per_hour; the mean of usable repeats; of a single one, with its 95 % interval."
+)
 
 
 def cost_headings(summary: Summary) -> tuple[str, ...]:
@@ -28,11 +31,13 @@ def cost_rows(summary: Summary) -> list[tuple[str, ...]]:
 
 
 def _cost(cells: Sequence[CellSummary]) -> str:
-    """Return the mean cost, with the interval of its one cell."""
-    costs = [cell.cost_per_million_tokens for cell in cells if cell.cost_per_million_tokens is not None]
+    """Return the mean cost of the cells that can be used, with the interval of a single one; else why none can."""
+    usable = [cell for cell in cells if why_left_out(cell) is None]
+    costs = [cell.cost_per_million_tokens for cell in usable if cell.cost_per_million_tokens is not None]
     if not costs:
-        return MISSING
-    spread = cells[0].intervals.get("cost_per_million_tokens") if len(cells) == 1 else None
+        why = dict.fromkeys(reason for cell in cells if (reason := why_left_out(cell)) is not None)
+        return phrase("not known: {why}", why=joined(", ", why)) if why else MISSING
+    spread = usable[0].intervals.get("cost_per_million_tokens") if len(usable) == 1 else None
     mean = number(sum(costs) / len(costs))
     return (
         mean

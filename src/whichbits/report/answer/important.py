@@ -37,10 +37,27 @@ def most_important(findings: Sequence[Finding], at_most: int) -> tuple[tuple[Fin
     return tuple((finding, alike[code] - 1) for code, finding in first.items())[:at_most]
 
 
+_SAID = re.compile(r"다(?:\([^()]*\))?[.:;](?= |$)")
+"""Where a Korean clause has its predicate behind it: what follows a colon or semicolon then is a list or another."""
+_STOP = re.compile(r"\.(?= |$)")
+
+
 def in_short(text: str, longest: int) -> str:
-    """Return as many whole sentences as fit, or the beginning of the first."""
+    """Return as many whole sentences as fit, or the beginning of the first.
+
+    A Korean sentence says at its end what it says: its first clause stays whole, also where that is longer.
+    """
     if len(text) <= longest:
         return text
+    said = [end.end() for end in _SAID.finditer(text)]
+    stop = _STOP.search(text)
+    if not said or stop is None or stop.end() < said[0]:
+        return _cut(text, longest)
+    end = max((each for each in said if each <= longest), default=said[0])
+    return text[:end] if text[end - 1] == "." else f"{text[: end - 1]} …"
+
+
+def _cut(text: str, longest: int) -> str:
     ends = [end.start() + 1 for end in re.finditer(r"[.;:](?= )", text) if end.start() < longest]
     if ends and ends[-1] > longest // 3:
         return text[: ends[-1]].rstrip(":;") + (" …" if text[ends[-1] - 1] != "." else "")

@@ -9,6 +9,7 @@ from whichbits.analyze.amounts import cells_of
 from whichbits.analyze.curves.load_curves import METRICS
 from whichbits.analyze.summary import Recommendation, Summary
 from whichbits.analyze.summary.verdicts import Answer, Regime
+from whichbits.language.amounts import amount
 from whichbits.language.language import Say
 from whichbits.language.phrase import joined, listed, phrase
 from whichbits.report.answer.important import DOUBTS, in_short
@@ -154,10 +155,18 @@ def _predicted(summary: Summary) -> tuple[Check, ...]:
 def _requests(summary: Summary) -> Iterable[Check]:
     sent, failed = sum(cell.requests for cell in summary.cells), sum(map(failures, summary.cells))
     if failed:
-        yield Check(good=False, text=phrase("{failed:,} of {sent:,} requests failed", failed=failed, sent=sent))
+        yield Check(
+            good=False, text=phrase("{failed:,} of {requests} failed", failed=failed, requests=amount(sent, "request"))
+        )
     else:
-        yield Check(good=True, text=phrase("none of {sent:,} requests failed", sent=sent))
+        yield Check(good=True, text=_all_good(sent))
     yield from _unfinished(summary)
+
+
+def _all_good(sent: int) -> str:
+    if sent == 1:
+        return phrase("the only request did not fail")
+    return phrase("none of {sent:,} requests failed", sent=sent)
 
 
 def _unfinished(summary: Summary) -> Iterable[Check]:

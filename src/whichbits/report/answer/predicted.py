@@ -1,34 +1,22 @@
 """What a reader must know of a prediction before any number: a model's, by which constants, and how far off it was."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from whichbits.analyze.summary import CellSummary, Summary
 from whichbits.language.phrase import Phrase, joined, phrase
+from whichbits.predict.accuracy import Accuracy, accuracy_on
 from whichbits.report.cells.measures import MEASURES
 from whichbits.report.cells.pooled import Pooled, pooled
 from whichbits.report.wording import MISSING, number
 
 _FITTED = "calibrat"
 _OWN = "calibrated"
+_SHIPPED = "calibration "
 _SHOWN = ("ttft_ms.p50", "tpot_ms.p50", "output_tokens_per_s")
 TITLE = phrase("How far it may be off")
 UNITS = phrase("95 % intervals by the spreads of the constants; ms, tokens/s")
 HEADINGS = (phrase("load"), phrase("arm"), phrase("Median TTFT"), phrase("Median TPOT"), phrase("Output throughput"))
 """Headings of ``interval_rows``."""
-
-
-@dataclass(frozen=True)
-class Met:
-    """Median errors of predicted TPOT and TTFT on runs of one GPU, by "How far off" in docs/predict.md."""
-
-    tpot: float
-    ttft: float
-    at_most: int
-    """The highest concurrency that the errors are of."""
-
-
-MEASURED_ON = {"L4": Met(0.03, 0.26, 100), "A100 80GB SXM": Met(0.16, 0.21, 32), "H200": Met(0.04, 0.14, 64)}
 
 
 def is_predicted(summary: Summary) -> bool:
@@ -51,7 +39,7 @@ def cautions(summary: Summary) -> Iterator[str]:
     yield phrase("a model's numbers: no request was sent, no server answered")
     constants = _constants(summary)
     yield phrase("constants: {told}", told=joined(", ", (*constants, _calibration(constants))))
-    yield from _how_far_off(summary)
+    yield from _how_far_off(summary, constants)
     yield phrase("TTFT near saturation is what it knows least: off by half and more where that was measured")
 
 
@@ -84,20 +72,35 @@ def _calibration(constants: tuple[str, ...]) -> str:
     return joined(", ", shipped) if shipped else phrase("with a calibration of your own")
 
 
-def _how_far_off(summary: Summary) -> Iterator[Phrase]:
+def _how_far_off(summary: Summary, constants: tuple[str, ...]) -> Iterator[Phrase]:
     for gpu in _facts(summary, "device_name"):
-        met = MEASURED_ON.get(gpu)
-        if met is None:
+        known = accuracy_on(gpu, _shipped(constants))
+        if known is None:
             yield phrase("how far off it is on {gpu} is not known: no run of one was at hand", gpu=gpu)
         else:
             yield phrase(
                 "on {gpu}, runs up to {at_most} concurrent requests came out {tpot:.0%} off in TPOT and {ttft:.0%} "
-                "in TTFT (medians; docs/predict.md has every cell)",
+                "in TTFT{by} (medians; docs/predict.md has every cell)",
                 gpu=gpu,
-                at_most=met.at_most,
-                tpot=met.tpot,
-                ttft=met.ttft,
+                by=_by(known, constants),
+                at_most=known.at_most,
+                tpot=known.tpot,
+                ttft=known.ttft,
             )
+
+
+def _shipped(constants: tuple[str, ...]) -> str | None:
+    """Return the shipped calibration's name; None where there is none, or one of the user's own."""
+    return next((each.removeprefix(_SHIPPED) for each in constants if each.startswith(_SHIPPED)), None)
+
+
+def _by(known: Accuracy, constants: tuple[str, ...]) -> Phrase:
+    """Return by which constants those runs were predicted, where that does not go without saying."""
+    if known.fitted:
+        return phrase(" with this calibration, which was fitted to them")
+    if known.calibration is not None:
+        return phrase(" with this calibration, which was fitted to others")
+    return phrase(" without a calibration") if any(each.startswith(_FITTED) for each in constants) else joined("", ())
 
 
 def _facts(summary: Summary, name: str) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from whichbits.analyze.summary import Summary
+from whichbits.analyze.summary.source import SOURCES
 from whichbits.language.language import Say
 from whichbits.language.phrase import phrase
 from whichbits.report.grid import grid
@@ -48,7 +49,7 @@ def markdown(summary: Summary, say: Say, escaped: Callable[[str], str]) -> Itera
     """Return the predictions as a section of Markdown; nothing if there are none."""
     if summary.predictions:
         yield f"## {say(TITLE)}"
-        lines = [f"| | {say(phrase('predicted'))} | {say(phrase('measured'))} |", "| --- | --- | --- |"]
+        lines = [f"| | {say(phrase('expected'))} | {say(SOURCES[summary.source])} |", "| --- | --- | --- |"]
         lines += [f"| {row.mark} | {escaped(row.text)} | {escaped(say(row.measured))} |" for row in rows(summary)]
         yield "\n".join(lines)
         yield f"{say(LEGEND)}."

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from whichbits.analyze.amounts import cells_of
 from whichbits.analyze.curves.drain import OF_WHOLE_CELL, is_drained
 from whichbits.analyze.summary import LeftOut, Recommendation, Summary
+from whichbits.analyze.summary.source import compared_at, met_at
 from whichbits.language.phrase import Phrase, listed, phrase
 from whichbits.report.cells.measures import DRAWN, MEASURES
 from whichbits.report.wording import LOAD_NAMES, load_of, load_text, short_load
@@ -87,11 +88,11 @@ def loads_text(summary: Summary) -> str:
 
 
 def scope_text(summary: Summary) -> str:
-    """Return the unit of load and the range that was met: ``concurrent requests, measured at 1 to 256``."""
-    unit, loads = LOAD_NAMES[summary.load_unit], loads_text(summary)
-    if summary.source == "predicted":
-        return phrase("{unit}, predicted at {loads}", unit=unit, loads=loads)
-    return phrase("{unit}, measured at {loads}", unit=unit, loads=loads)
+    """Return the unit of load and the range of loads: ``concurrent requests, compared at 1 to 256``."""
+    loads = loads_text(summary)
+    compared = any(entry.loads for entry in summary.recommendation)
+    told = compared_at(loads) if compared else met_at(summary.source, loads)
+    return phrase("{unit}, {told}", unit=LOAD_NAMES[summary.load_unit], told=told)
 
 
 def _is_thin(entry: Recommendation, summary: Summary) -> bool:

@@ -6,6 +6,7 @@ from whichbits.analyze import amounts
 from whichbits.analyze.comparison.comparison import PairComparison, Row
 from whichbits.analyze.comparison.gates import GateOutcome
 from whichbits.analyze.curves.load_curves import METRICS
+from whichbits.language.amounts import amount
 from whichbits.language.phrase import Phrase, joined, phrase
 from whichbits.language.recognition import recognise
 from whichbits.report.wording import MISSING
@@ -193,7 +194,7 @@ def gate_evidence(gate: GateOutcome) -> str:
     ]
     if gate.verdict == "passed" and gate.missed:
         count = gate.compared + len(gate.missed)
-        told.append(phrase("at {compared} of {count} loads", compared=gate.compared, count=count))
+        told.append(phrase("at {compared} of {loads}", compared=gate.compared, loads=amount(count, "load")))
     return joined("; ", [*told, *missed_texts(gate)])
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
 
+from whichbits.language.amounts import amount
 from whichbits.language.phrase import phrase
 from whichbits.report.destinations.destination import Outgoing, library, refused
 
@@ -25,9 +26,11 @@ def otlp(outgoing: Outgoing) -> Iterator[str]:
     endpoint = endpoint.rstrip("/")
     with _quietly():
         spans = _send_spans(outgoing, endpoint)
-        yield phrase("otlp: {count} spans to {address}", count=spans, address=f"{endpoint}/v1/traces")
+        yield phrase("otlp: {spans} to {address}", spans=amount(spans, "span"), address=f"{endpoint}/v1/traces")
         metrics = _send_metrics(outgoing, endpoint)
-        yield phrase("otlp: {count} metrics to {address}", count=metrics, address=f"{endpoint}/v1/metrics")
+        yield phrase(
+            "otlp: {metrics} to {address}", metrics=amount(metrics, "metric"), address=f"{endpoint}/v1/metrics"
+        )
 
 
 def _send_spans(outgoing: Outgoing, endpoint: str) -> int:
@@ -39,7 +42,7 @@ def _send_spans(outgoing: Outgoing, endpoint: str) -> int:
     exporter, sent, made = OTLPSpanExporter(endpoint=f"{endpoint}/v1/traces"), 0, spans(outgoing)
     while batch := list(islice(made, _BATCH)):
         if exporter.export(batch) is not SpanExportResult.SUCCESS:
-            raise refused(f"{endpoint}/v1/traces", f"{sent} spans had arrived")
+            raise refused(f"{endpoint}/v1/traces", f"{amount(sent, 'span')} had arrived")
         sent += len(batch)
     exporter.shutdown()  # type: ignore[no-untyped-call]
     return sent

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from whichbits.language.amounts import amount
 from whichbits.report.wording import number
 
 Row = tuple[str, Any]
@@ -19,7 +20,7 @@ def metric_rows(facts: Mapping[str, Any]) -> Iterator[Row]:
             continue
         if name == f"{_PER_STEP}_sum" and facts.get(f"{_PER_STEP}_count"):
             steps = facts[f"{_PER_STEP}_count"]
-            yield _PER_STEP, f"mean {number(value / steps)} over {steps:,} steps"
+            yield _PER_STEP, f"mean {number(value / steps)} over {amount(steps, 'step')}"
         else:
             yield name, _times(value) if name.endswith("_ms") and isinstance(value, dict) else value
 

@@ -9,6 +9,7 @@ from rich.text import Text
 from whichbits.analyze import amounts
 from whichbits.conduct.estimate import PlannedCell, planned_cells, study_estimate
 from whichbits.conduct.order import Visit
+from whichbits.language.amounts import amount
 from whichbits.language.language import ENGLISH, Language
 from whichbits.language.phrase import joined, phrase
 from whichbits.language.recognition import tell
@@ -56,8 +57,4 @@ def _table(cells: Sequence[PlannedCell], spoken: Language) -> Table:
 
 
 def _minutes(seconds: float) -> str:
-    return (
-        phrase("{minutes:.1f} minutes", minutes=seconds / 60)
-        if seconds >= 90
-        else phrase("{seconds:.0f} seconds", seconds=seconds)
-    )
+    return phrase("{minutes:.1f} minutes", minutes=seconds / 60) if seconds >= 90 else amount(round(seconds), "second")

@@ -109,6 +109,8 @@ def _panel(each: CellRequests, names: dict[str, int]) -> Panel:
 def shown_text(sample: Sample) -> str:
     """Return how many requests are shown, and by which rule they were chosen."""
     if sample.whole:
+        if sample.total == 1:
+            return phrase("the only request.")
         return phrase("all {total:,} requests, in the order of their sends.", total=sample.total)
     taken = (
         (sample.failed, phrase("{count} that failed", count=sample.failed)),

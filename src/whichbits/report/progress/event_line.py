@@ -15,6 +15,7 @@ from whichbits.conduct.events import (
     StudyStarted,
     WarmingUp,
 )
+from whichbits.language.amounts import amount
 from whichbits.language.language import ENGLISH, Language
 from whichbits.language.phrase import Phrase, joined, phrase
 from whichbits.language.recognition import tell
@@ -23,8 +24,8 @@ from whichbits.report.lines import padded, set_right
 from whichbits.report.wording import MISSING, STATES, duration, load_text, number, plain
 
 _LONGEST_ARM = 24
-_ENDED = 14
-"""Columns for how a cell ended: "12345 requests", which in Korean are fewer."""
+_ENDED = 15
+"""Columns for how a cell ended: "12,345 requests", which in Korean are fewer."""
 
 
 class EventLines:
@@ -59,7 +60,7 @@ class EventLines:
             case WarmingUp():
                 return plain(self.say(phrase("{arm}: warming up", arm=event.arm)))
             case CellStarted():
-                started = phrase("started, {requests} requests", requests=event.requests)
+                started = phrase("started, {requests}", requests=amount(event.requests, "request"))
                 return f"{self.name(event.cell)}  {self.say(started)}"
             case CellProgress():
                 return self.counts(event)
@@ -79,6 +80,8 @@ class EventLines:
 
     def answered(self, finished: int, requests: int) -> str:
         """Return how many requests of a cell have ended."""
+        if requests == 1:
+            return self.say(phrase("{finished}/1 request", finished=finished))
         return self.say(phrase("{finished}/{requests} requests", finished=finished, requests=requests))
 
     def left(self, seconds: float | None) -> str:
@@ -87,8 +90,8 @@ class EventLines:
 
     def _finished(self, event: CellFinished) -> str:
         cell = event.cell
-        sent = MISSING if cell.requests is None else str(cell.requests)
-        requests = phrase("{requests} requests", requests=set_right(sent, 5))
+        untold = phrase("{missing} requests", missing=MISSING)
+        requests = untold if cell.requests is None else amount(cell.requests, "request")
         ended = requests if cell.state == "done" else STATES[cell.state]
         parts = [
             self.name(cell),
@@ -105,7 +108,10 @@ def _plan(event: StudyStarted, supposes: str) -> Phrase:
     if event.budget_s is not None:
         return phrase("a search over {arms}, at most {duration}", arms=arms, duration=duration(event.budget_s))
     return phrase(
-        "{cells} cells over {arms}{estimate}", cells=len(event.cells), arms=arms, estimate=_estimate(event, supposes)
+        "{cells} over {arms}{estimate}",
+        cells=amount(len(event.cells), "cell"),
+        arms=arms,
+        estimate=_estimate(event, supposes),
     )
 
 

@@ -23,6 +23,7 @@ from whichbits.conduct.events import (
     StudyFinished,
     WarmingUp,
 )
+from whichbits.language.amounts import amount
 from whichbits.language.language import ENGLISH, Language
 from whichbits.language.phrase import Phrase, phrase
 from whichbits.language.recognition import tell
@@ -146,7 +147,7 @@ class Panel:
         """Return how far the study is, or of a search, whose cells are not known, how much it has spent."""
         pace, searches = self._pace, self._pace.budget_s is not None
         if pace.current is None and searches:
-            return phrase("{finished} cells done", finished=pace.finished)
+            return phrase("{cells} done", cells=amount(pace.finished, "cell"))
         if pace.current is None:
             return phrase("{finished} of {cells} done", finished=pace.finished, cells=len(pace.cells))
         if searches:

@@ -1,6 +1,7 @@
 """The address at which Prometheus scrapes a study: one small server in a thread, beside the loop that leads."""
 
 from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -11,9 +12,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from whichbits.errors import BadInput
+from whichbits.hardware.loopback import insist_on_host, is_loopback
 from whichbits.report.prometheus.family import CONTENT_TYPE
 
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_OURS = frozenset({"localhost", "127.0.0.1", "::1"})
 _POLL_S = 0.05
 _PATIENCE_S = 5.0
 
@@ -27,9 +29,9 @@ def endpoint(host: str, port: int, text: Callable[[], str]) -> Iterator[str]:
     the study.
 
     Raises:
-        BadInput: ``metrics_no_port``.
+        BadInput: ``metrics_no_port``, or ``host_empty``.
     """
-    server = _bound(host, port, text)
+    server = _bound(insist_on_host(host, "--metrics-host"), port, text)
     thread = Thread(target=server.serve_forever, args=(_POLL_S,), name="metrics", daemon=True)
     thread.start()
     try:
@@ -44,7 +46,7 @@ def endpoint(host: str, port: int, text: Callable[[], str]) -> Iterator[str]:
 def _bound(host: str, port: int, text: Callable[[], str]) -> "_Server":
     kind = type("_Server", (_Server,), {"address_family": AF_INET6 if ":" in host else AF_INET})
     try:
-        server: _Server = kind((host, port), _handler(text, only_us=host in LOOPBACK))
+        server: _Server = kind((host, port), _handler(text, only_us=_OURS | {host} if is_loopback(host) else None))
     except (OSError, OverflowError, UnicodeError) as error:
         raise BadInput(
             "metrics_no_port",
@@ -100,12 +102,12 @@ def _told(text: Callable[[], str]) -> tuple[HTTPStatus, str]:
         return HTTPStatus.INTERNAL_SERVER_ERROR, f"The metrics cannot be told now: {type(error).__name__}: {error}\n"
 
 
-def _handler(text: Callable[[], str], *, only_us: bool) -> type[BaseHTTPRequestHandler]:
+def _handler(text: Callable[[], str], *, only_us: AbstractSet[str] | None) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         timeout = _PATIENCE_S  # a client that says nothing holds up the next one no longer
 
         def do_GET(self) -> None:
-            if only_us and _hostname(self.headers.get("Host", "")) not in LOOPBACK:
+            if only_us is not None and _hostname(self.headers.get("Host", "")) not in only_us:
                 self._answer(HTTPStatus.FORBIDDEN, "These metrics are for this machine: ask http://127.0.0.1.\n")
             elif self.path.partition("?")[0] != "/metrics":
                 self._answer(HTTPStatus.NOT_FOUND, "Metrics are at /metrics.\n")

@@ -1,13 +1,16 @@
-"""What bits cost in answers: distances, domains, free answers, tasks, the worst positions, and the trade-offs."""
+"""What bits cost, token by token: distances, domains, the worst positions; and what they buy: the trade-offs."""
 
 from collections.abc import Iterator
 
-from whichbits.analyze.quality.measures import ArmQuality, Distance, Quality, QualityVerdict, TradeOff, Valued
+from whichbits.analyze.quality.measures import Distance, Quality, QualityVerdict, TradeOff
 from whichbits.analyze.summary import Summary
+from whichbits.language.amounts import amount
 from whichbits.language.phrase import joined, phrase
 from whichbits.record.schema import Manifest
+from whichbits.report.sheets.quality_answers import arms_of, free_answers, task_scores
 from whichbits.report.sheets.sheet import Sheet
-from whichbits.report.wording import MISSING, number, share_text, short_load
+from whichbits.report.sheets.valued import between, share_of
+from whichbits.report.wording import MISSING, number, short_load
 
 _LARGE = 10
 _VERDICTS: dict[QualityVerdict, str] = {
@@ -23,7 +26,9 @@ _LOWER_BOUND = phrase("KL is a lower bound: tokens beyond the likeliest ones are
 def distances(summary: Summary, _: Manifest) -> Sheet | None:
     """Return an arm a row, over all texts."""
     rows = [
-        (arm.arm, _VERDICTS[arm.verdict], *_distance(arm.overall)) for arm in _arms(summary) if arm.overall is not None
+        (arm.arm, _VERDICTS[arm.verdict], *_distance(arm.overall))
+        for arm in arms_of(summary)
+        if arm.overall is not None
     ]
     if not rows:
         return None
@@ -49,7 +54,7 @@ def by_domain(summary: Summary, _: Manifest) -> Sheet | None:
     """Return an arm and domain a row."""
     rows = [
         (arm.arm, domain, *_distance(found))
-        for arm in _arms(summary)
+        for arm in arms_of(summary)
         if arm.verdict != "reference"
         for domain, found in arm.domains
     ]
@@ -73,74 +78,6 @@ def by_domain(summary: Summary, _: Manifest) -> Sheet | None:
     )
 
 
-def free_answers(summary: Summary, _: Manifest) -> Sheet | None:
-    """Return an arm a row: answers that were free to end."""
-    rows = [(arm.arm, *_answers(arm)) for arm in _arms(summary) if arm.answers is not None]
-    if not rows:
-        return None
-    return Sheet(
-        name="quality-answers",
-        title=phrase("Free answers"),
-        meaning=phrase(
-            "Greedy answers that end as they like, against the reference's: the same to the last token, "
-            "tokens before the first difference (median), length, how many end by themselves, and how many "
-            "end in a loop."
-        ),
-        headings=(
-            phrase("arm"),
-            phrase("answers"),
-            phrase("identical"),
-            phrase("first difference"),
-            phrase("tokens"),
-            phrase("length ratio"),
-            phrase("ended"),
-            phrase("loops"),
-        ),
-        rows=tuple(rows),
-    )
-
-
-def task_scores(summary: Summary, _: Manifest) -> Sheet | None:
-    """Return a task and arm a row."""
-    rows = [
-        (
-            arm.arm,
-            phrase("{task}: {metric}", task=task.task, metric=task.metric),
-            str(task.questions),
-            _share(task.share),
-            share_text(task.reference_share),
-            _points(task.difference),
-            share_text(task.recovery),
-            f"{task.p_value:.2g}",
-        )
-        for arm in _arms(summary)
-        for task in arm.tasks
-    ]
-    if not rows:
-        return None
-    return Sheet(
-        name="quality-tasks",
-        title=phrase("Tasks"),
-        meaning=phrase(
-            "By lm-eval, paired question by question: points of difference, recovery as people quote it, and "
-            "the exact McNemar test. A large p says that this many questions cannot tell, not that nothing "
-            "is lost."
-        ),
-        headings=(
-            phrase("arm"),
-            phrase("task"),
-            phrase("questions"),
-            phrase("right"),
-            phrase("reference"),
-            phrase("points"),
-            phrase("recovery"),
-            phrase("p"),
-        ),
-        rows=tuple(rows),
-        words=2,
-    )
-
-
 def worst_positions(summary: Summary, _: Manifest) -> Sheet | None:
     """Return a token a row."""
     rows = [
@@ -151,7 +88,7 @@ def worst_positions(summary: Summary, _: Manifest) -> Sheet | None:
             each.token or MISSING,
             number(each.gap),
         )
-        for arm in _arms(summary)
+        for arm in arms_of(summary)
         for each in arm.worst
     ]
     if not rows:
@@ -230,9 +167,9 @@ def _noise(quality: Quality) -> Iterator[str]:
     if noise.answers:
         parts.append(
             phrase(
-                "{identical_answers} of {answers} answers are the same",
+                "{identical_answers} of {answers} the same",
                 identical_answers=noise.identical_answers,
-                answers=noise.answers,
+                answers=amount(noise.answers, "answer"),
             )
         )
     if parts:
@@ -243,10 +180,6 @@ def _noise(quality: Quality) -> Iterator[str]:
         )
 
 
-def _arms(summary: Summary) -> tuple[ArmQuality, ...]:
-    return () if summary.quality is None else summary.quality.arms
-
-
 def _distance(found: Distance | None) -> tuple[str, ...]:
     if found is None:
         return (MISSING,) * 5
@@ -254,31 +187,15 @@ def _distance(found: Distance | None) -> tuple[str, ...]:
     return (
         str(found.tokens),
         number(found.perplexity),
-        _between(ratio, "{:.4f}" if ratio.value < _LARGE else "{:.3g}"),
-        MISSING if found.kl is None else _between(found.kl, "{:.3g}"),
-        MISSING if found.agreement is None else _share(found.agreement),
-    )
-
-
-def _answers(arm: ArmQuality) -> tuple[str, ...]:
-    found = arm.answers
-    if found is None:
-        return (MISSING,) * 7
-    first, ratio = found.first_divergence, found.length_ratio
-    return (
-        str(found.questions),
-        str(found.identical),
-        MISSING if first is None else _between(first, "{:.0f}"),
-        number(found.mean_tokens),
-        MISSING if ratio is None else _between(ratio, "{:.2f}"),
-        phrase("{stopped} ({reference_stopped})", stopped=found.stopped, reference_stopped=found.reference_stopped),
-        phrase("{loops} ({reference_loops})", loops=found.loops, reference_loops=found.reference_loops),
+        between(ratio, "{:.4f}" if ratio.value < _LARGE else "{:.3g}"),
+        MISSING if found.kl is None else between(found.kl, "{:.3g}"),
+        MISSING if found.agreement is None else share_of(found.agreement),
     )
 
 
 def _trade(each: TradeOff) -> tuple[str, ...]:
     speeds = [
-        phrase("{between} at {load}", between=_between(s.ratio, "{:.2f}"), load=short_load(s.load)) for s in each.speeds
+        phrase("{between} at {load}", between=between(s.ratio, "{:.2f}"), load=short_load(s.load)) for s in each.speeds
     ]
     low, high = (speeds[0], speeds[-1]) if speeds else (MISSING, MISSING)
     return (
@@ -290,31 +207,3 @@ def _trade(each: TradeOff) -> tuple[str, ...]:
         high if len(speeds) > 1 else MISSING,
         MISSING if each.cost is None else f"{each.cost:.3g}",
     )
-
-
-def _share(found: Valued) -> str:
-    ends = (
-        ""
-        if found.low is None or found.high is None
-        else phrase(" ({low} to {high})", low=share_text(found.low), high=share_text(found.high))
-    )
-    return phrase("{value}{ends}", value=share_text(found.value), ends=ends)
-
-
-def _points(found: Valued) -> str:
-    ends = (
-        ""
-        if found.low is None or found.high is None
-        else phrase(" ({low:+.1f} to {high:+.1f})", low=100 * found.low, high=100 * found.high)
-    )
-    return phrase("{value:+.1f}{ends}", value=100 * found.value, ends=ends)
-
-
-def _between(found: Valued, layout: str) -> str:
-    exact = found.low == found.high
-    ends = (
-        ""
-        if exact
-        else phrase(" ({format} to {format_2})", format=layout.format(found.low), format_2=layout.format(found.high))
-    )
-    return phrase("{format}{ends}", format=layout.format(found.value), ends=ends)

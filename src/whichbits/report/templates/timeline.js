@@ -102,8 +102,10 @@ function fillTable() {
 
 function sayView() {
   const second = (time) => (time / (1000 * TICKS_A_MS)).toFixed(3);
+  const { one, several } = figure.dataset;
+  const requests = seen.length === 1 ? one : several.replace("{count}", seen.length);
   figure.querySelector("output").textContent = figure.dataset.view
-    .replace("{start}", second(view[0])).replace("{end}", second(view[1])).replace("{count}", seen.length);
+    .replace("{start}", second(view[0])).replace("{end}", second(view[1])).replace("{requests}", requests);
   const isWhole = view[0] === whole[0] && view[1] === whole[1];
   for (const button of figure.querySelectorAll("button:not([data-act=in])")) button.disabled = isWhole;
 }

@@ -15,6 +15,7 @@ import numpy as np
 import openvino
 import openvino_genai as genai
 
+from whichbits.language.amounts import amount
 from whichbits.serve.embedded.facts import announce, say
 from whichbits.serve.embedded.messages import (
     LENGTH,
@@ -168,7 +169,7 @@ class Engine:
 
     def _reset(self) -> ResetDone:
         if self._handles:
-            return ResetDone(success=False, reason=f"{len(self._handles)} requests hold blocks")
+            return ResetDone(success=False, reason=f"blocks are held by {amount(len(self._handles), 'request')}")
         self._pipeline = self._rebuilt()
         return ResetDone(success=True, reason="the pipeline was built anew with an empty cache")
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 import msgspec
 from msgspec import Meta
 
+from whichbits.language.amounts import amount
 from whichbits.serve.embedded.messages import Sampling
 
 Body = TypeVar("Body")
@@ -63,7 +64,9 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         """
         max_tokens = self.max_tokens or min(default_tokens, room)
         if max_tokens > room:
-            raise BadRequest(f"max_tokens {max_tokens} is more than the {max(room, 0)} tokens left", "max_tokens")
+            raise BadRequest(
+                f"max_tokens {max_tokens} is more than what is left: {amount(max(room, 0), 'token')}", "max_tokens"
+            )
         if self.min_tokens > max_tokens:
             raise BadRequest(f"min_tokens {self.min_tokens} is more than max_tokens {max_tokens}", "min_tokens")
         shared = {name: getattr(self, name) for name in Sampling.__struct_fields__ if name in _SHARED}

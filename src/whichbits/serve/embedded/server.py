@@ -12,6 +12,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from whichbits import __version__
+from whichbits.language.amounts import amount
 from whichbits.serve.embedded.client import EngineClient
 from whichbits.serve.embedded.messages import Output, Sampling
 from whichbits.serve.embedded.metrics import EngineMetrics
@@ -161,7 +162,9 @@ class Server:
         self._tokens.check(prompt)
         longest = min(self._tokens.longest, ready.kv_cache_tokens)
         if len(prompt) >= longest:
-            raise BadRequest(f"the prompt has {len(prompt)} tokens; prompt and answer may have {longest}", "prompt")
+            raise BadRequest(
+                f"the prompt has {amount(len(prompt), 'token')}; prompt and answer may have {longest}", "prompt"
+            )
         return longest - len(prompt)
 
     async def _answer(self, http: web.Request, job: Job) -> web.StreamResponse:

