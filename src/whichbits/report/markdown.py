@@ -8,7 +8,7 @@ from whichbits.analyze.latency.request_timelines import CellRequests
 from whichbits.analyze.summary import Finding, Summary
 from whichbits.analyze.summary.source import SOURCES
 from whichbits.language.language import ENGLISH, Language, Say
-from whichbits.language.phrase import joined, phrase
+from whichbits.language.phrase import first_of, joined, phrase
 from whichbits.record.schema import Manifest
 from whichbits.report.answer import cost, predicted, predictions, regimes
 from whichbits.report.answer.cost import cost_headings, cost_rows
@@ -24,17 +24,21 @@ from whichbits.report.plots.svg import standalone
 from whichbits.report.plots.under_roof import under_roof
 from whichbits.report.provenance import client_rows, commands, flat, study_yaml
 from whichbits.report.sheets import Sheet, at_a_glance, causes, comparisons, courses, quality
+from whichbits.report.sheets.every_arm import every_arm
 from whichbits.report.sheets.quality import sentences
+from whichbits.report.shown import Shown, shown
 from whichbits.report.wording import (
     FINDING_KINDS,
     LOAD_NAMES,
     MISSING,
     THIN_LEGEND,
+    crossing,
     grounds,
     grounds_count,
     interruption,
     leader_text,
     moment,
+    others,
     plain,
     resume_command,
     resumptions,
@@ -46,6 +50,15 @@ _CODE = re.compile(r"(`[\w.:=/ -]+`)")
 """What stands between backticks, if nothing in it could mean anything to Markdown or HTML."""
 _ROOFLINE = "figures/roofline.svg"
 
+MOST_BYTES = 400_000
+"""GitHub shows a file of up to 512 kB as a page."""
+
+MOST_PAIRS = 100
+"""Comparisons, or arms in a line, that anyone reads one by one; of more, those that cross are told."""
+
+MOST_ROWS = (1_000_000, 300, 100, 30, 10)
+"""Rows of a table that are tried, until the page is small enough: all, where they fit."""
+
 
 def markdown(
     summary: Summary,
@@ -53,27 +66,63 @@ def markdown(
     spoken: Language = ENGLISH,
     requests: Sequence[CellRequests] = (),  # noqa: ARG001 - a Reporter
 ) -> Mapping[str, bytes]:
-    """Return ``report.md`` and its ``figures/*.svg``."""
-    say, shown = spoken.say, figures(summary)
-    pictures = {_file(figure): _picture(summary, figure, say) for figure in shown}
-    if roofline := under_roof(summary, phrase("Roofline"), say):
+    """Return ``report.md`` and its ``figures/*.svg``.
+
+    Of very many arms it draws those of ``shown``; of very many cells it has tables cut, so that it can be read.
+    """
+    say, drawn = spoken.say, shown(summary, manifest)
+    pictures = {_file(figure): _picture(drawn.summary, figure, say) for figure in figures(drawn.summary)}
+    if roofline := under_roof(drawn.summary, phrase("Roofline"), say):
         pictures[_ROOFLINE] = standalone(roofline, "TFLOP/s").encode()
-    blocks = (
+    blocks = [
         *_answer(summary, manifest, say),
         *_by_metric(summary, say),
         *predictions.markdown(summary, say, escaped),
-        *_pictures(summary, shown, say),
-        *_cells(summary, say),
-        *_intervals(summary, say),
-        *_costs(summary, say),
-        *_crossovers(summary, say),
-        *(block for sheet in comparisons(summary, manifest) for block in _sheet(sheet, say)),
-        *_quality(summary, manifest, say),
-        *_causes(summary, manifest, say, has_roofline=_ROOFLINE in pictures),
+        *_evidence(drawn, say, has_roofline=_ROOFLINE in pictures),
+        *_every_arm(summary, say),
         *_findings(summary, say),
-        *_provenance(summary, manifest, say),
-    )
-    return {"report.md": ("\n\n".join(blocks) + "\n").encode()} | pictures
+        *_provenance(drawn, say),
+        *_to_reproduce(manifest, say),
+    ]
+    return {"report.md": _fitted(blocks, say)} | pictures
+
+
+def _fitted(blocks: Sequence[str], say: Say) -> bytes:
+    """Return the page with as many rows of its tables as leave it below ``MOST_BYTES``."""
+    text = b""
+    for most_rows in MOST_ROWS:
+        text = ("\n\n".join(_cut(block, most_rows, say) for block in blocks) + "\n").encode()
+        if len(text) <= MOST_BYTES:
+            break
+    return text
+
+
+def _cut(block: str, most_rows: int, say: Say) -> str:
+    """Return a table, or a fenced text, of so many rows at most, and how many are left out."""
+    lines = block.split("\n")
+    fence = lines[0].rstrip("shyaml") if block.startswith("```") else ""
+    if not block.startswith(("| ", "```")) or len(lines) - 2 <= most_rows:
+        return block
+    left = say(phrase("{count} more rows are in `report.html` or `summary.json`.", count=len(lines) - 2 - most_rows))
+    return "\n".join([*lines[: 2 + most_rows], *([fence] if fence else []), "", left])
+
+
+def _evidence(drawn: Shown, say: Say, *, has_roofline: bool) -> Iterable[str]:
+    summary, manifest = drawn.summary, drawn.manifest
+    yield from _pictures(summary, figures(summary), drawn.rules, say)
+    yield from _cells(summary, say)
+    yield from _intervals(summary, say)
+    yield from _costs(summary, say)
+    yield from _crossovers(summary, say)
+    yield from (block for sheet in comparisons(summary, manifest) for block in _sheet(sheet, say))
+    yield from _quality(summary, manifest, say)
+    yield from _causes(summary, manifest, say, has_roofline=has_roofline)
+
+
+def _every_arm(summary: Summary, say: Say) -> Iterable[str]:
+    if (sheet := every_arm(summary)) is not None:
+        title, meaning, table = _sheet(sheet, say)
+        yield from (title, meaning, _cut(table, MOST_PAIRS, say))
 
 
 def escaped(text: str) -> str:
@@ -88,7 +137,7 @@ def _harmless(text: str) -> str:
 
 def _answer(summary: Summary, manifest: Manifest, say: Say) -> Iterable[str]:
     yield f"# {escaped(summary.study)}"
-    arms, source = joined(", ", summary.arms), SOURCES[summary.source].titled()
+    arms, source = first_of(", ", tuple(summary.arms)), SOURCES[summary.source].titled()
     said = phrase("{source} {created}. Arms: {arms}.", source=source, created=moment(manifest.created), arms=arms)
     yield escaped(say(said))
     if resumed := resumptions(manifest):
@@ -121,15 +170,16 @@ def _by_metric(summary: Summary, say: Say) -> Iterable[str]:
     yield _table(tuple(map(say, (phrase("metric"), phrase("serve"), phrase("doubts")))), rows)
 
 
-def _pictures(summary: Summary, shown: Sequence[Figure], say: Say) -> Iterable[str]:
-    if shown:
+def _pictures(summary: Summary, drawn: Sequence[Figure], rules: Sequence[str], say: Say) -> Iterable[str]:
+    if drawn:
         yield f"## {say(phrase('Curves over load'))}"
+        yield from (escaped(say(rule)) for rule in rules)
         yield say(
             phrase(
                 "Bands are 95 % intervals; dashed rules mark where the lead changes, shaded where either may be better."
             )
         )
-    for figure in shown:
+    for figure in drawn:
         measure = figure.measure
         better = f", {say(BETTER[measure.better])}" if measure.better else ""
         meaning = say(joined(" ", (measure.meaning, thin_text(summary, measure))))
@@ -184,6 +234,8 @@ def _costs(summary: Summary, say: Say) -> Iterable[str]:
 
 
 def _crossovers(summary: Summary, say: Say) -> Iterable[str]:
+    compared = headlines(summary)
+    told = compared if len(compared) <= MOST_PAIRS else crossing(compared)
     rows = [
         (
             say(name_of(entry.metric)),
@@ -192,12 +244,15 @@ def _crossovers(summary: Summary, say: Say) -> Iterable[str]:
             escaped(say(leader_text(entry))),
             escaped(say(entry.note or "")),
         )
-        for entry in headlines(summary)
+        for entry in told
     ]
-    if rows:
+    if compared:
         yield f"## {say(phrase('Where arms trade places'))}"
+    if rows:
         headings = (phrase("cross at load (interval)"), phrase("leader, low to high"), phrase("note"))
         yield _table(tuple(map(say, (phrase("metric"), phrase("arms"), *headings))), rows)
+    if len(told) < len(compared):
+        yield escaped(say(others(compared)))
 
 
 def _findings(summary: Summary, say: Say) -> Iterable[str]:
@@ -254,7 +309,9 @@ def _sheet(sheet: Sheet, say: Say) -> Iterable[str]:
     )
 
 
-def _provenance(summary: Summary, manifest: Manifest, say: Say) -> Iterable[str]:
+def _provenance(drawn: Shown, say: Say) -> Iterable[str]:
+    summary, manifest = drawn.summary, drawn.manifest
+    several = repeats(summary) > 1
     yield f"## {say(phrase('The arms'))}"
     yield from list(_sheet(at_a_glance(summary, manifest), say))[1:]
     yield say(phrase("Every fact, with the line that says so, is in `report.html` and `run.json`."))
@@ -263,7 +320,7 @@ def _provenance(summary: Summary, manifest: Manifest, say: Say) -> Iterable[str]
     clients = [
         (
             escaped(row.arm),
-            escaped(f"{row.load} #{row.repeat}" if repeats(summary) > 1 else row.load),
+            escaped(f"{row.load} #{row.repeat}" if several else row.load),
             str(row.failed),
             escaped(say(row.errors)),
             say(row.verdict),
@@ -279,6 +336,9 @@ def _provenance(summary: Summary, manifest: Manifest, say: Say) -> Iterable[str]
     known = flat(manifest.host) | flat(dict(manifest.tools))
     yield "\n".join(f"- {escaped(name)}: {escaped(say(value))}" for name, value in known.items())
     yield _fenced("sh", "\n".join(say(command.line) for command in commands(manifest)))
+
+
+def _to_reproduce(manifest: Manifest, say: Say) -> Iterable[str]:
     yield say(phrase("To reproduce: save this as `study.yaml` and run `whichbits run study.yaml`."))
     yield _fenced("yaml", study_yaml(manifest))
 
