@@ -146,6 +146,21 @@ def stream(*, first_s: float = 0.0, gap_s: float = 0.0, tokens_per_chunk: Sequen
     return answer
 
 
+def together(count: int, answer: Answer) -> Answer:
+    """Answer nobody before so many requests are here, then as ``answer`` does; the wait does not depend on speed."""
+    here: list[Received] = []
+    all_here = asyncio.Event()
+
+    async def held(request: Received, writer: asyncio.StreamWriter) -> None:
+        here.append(request)
+        if len(here) == count:
+            all_here.set()
+        await all_here.wait()
+        await answer(request, writer)
+
+    return held
+
+
 def raw(*parts: bytes, close: bool = False) -> Answer:
     """Answer with exactly these writes, then close or keep the connection."""
 
