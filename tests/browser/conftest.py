@@ -71,4 +71,4 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         address = process.stdout.readline().strip()
         yield Site(address.rstrip("/"), runs)
         process.terminate()
-        assert process.wait(10) == 0
+        assert process.wait(60) == 0

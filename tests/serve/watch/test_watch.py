@@ -70,7 +70,7 @@ async def replica() -> AsyncIterator[Replica]:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not condition():  # noqa: ASYNC110 - what is waited for happens in another process
             await asyncio.sleep(0.005)
 
@@ -83,7 +83,7 @@ async def watch_until(watch: Watch, cell: int, condition: Callable[[], bool]) ->
 
 async def first_outcome(watch: Watch) -> WatchReport:
     """The report of the first cell that lasted until anything came of it."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             await watch.begin(0)
             await asyncio.sleep(5 * INTERVAL)
