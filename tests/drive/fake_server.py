@@ -15,6 +15,7 @@ from whichbits.drive.target import Target
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 DONE = b"data: [DONE]\n\n"
 LAST_CHUNK = b"0\r\n\r\n"
+_TURNS_TO_BEGIN = 20  # asyncio takes five
 
 Answer = Callable[["Received", asyncio.StreamWriter], Awaitable[None]]
 
@@ -82,9 +83,16 @@ async def serving(answer: Answer, tls: ssl.SSLContext | None = None) -> AsyncIte
     try:
         yield fake
     finally:
+        await all_begun()
         server.close()
         await server.wait_closed()
         await eventually(lambda: fake.open_connections == 0)
+
+
+async def all_begun() -> None:
+    """Let connections that have come to the door come to their handler: a server that closes forgets them unclosed."""
+    for _ in range(_TURNS_TO_BEGIN):
+        await asyncio.sleep(0)
 
 
 async def _one_request(
