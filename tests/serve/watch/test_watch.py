@@ -19,6 +19,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from tests.drive.fake_server import all_begun
 from tests.serve.fake_server import survivors
 from whichbits.record.scrapes import Scrape, during_path, read_scrapes
 from whichbits.serve.process.server import free_ports
@@ -171,6 +172,7 @@ async def test_a_server_that_closes_idle_connections_is_scraped_all_the_same(tmp
     target = WatchTarget("fp16", "0", f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
     async with server, Watch([target], tmp_path, 0, INTERVAL) as watch:
         report = await watch_until(watch, 0, lambda: answered >= 5)
+        await all_begun()
 
     assert (report.failed, report.error) == (0, None)
     assert len(read_scrapes(tmp_path)) == report.scrapes
