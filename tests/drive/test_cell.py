@@ -11,7 +11,20 @@ from typing import Any
 import pytest
 import uvloop
 
-from tests.drive.fake_server import FakeServer, Received, eventually, serving, silence, stream, together
+from tests.drive.fake_server import (
+    DONE,
+    HEAD,
+    LAST_CHUNK,
+    FakeServer,
+    Received,
+    chunk,
+    event,
+    eventually,
+    serving,
+    silence,
+    stream,
+    together,
+)
 from whichbits.drive.cell import CellCapture, drive_cell
 from whichbits.drive.target import Target
 from whichbits.study.model import Limits, Load
@@ -246,14 +259,14 @@ def test_progress_ends_with_the_whole_truth() -> None:
 def test_a_connection_that_the_server_closed_is_never_chosen() -> None:
     """A server that closes after each answer costs new connections, not failures."""
 
-    async def answer_once(request: Received, writer: asyncio.StreamWriter) -> None:
-        await stream()(request, writer)
-        await writer.drain()
+    async def answer_once(_request: Received, writer: asyncio.StreamWriter) -> None:
+        whole = b"".join(chunk(event(usage=token, finish="length" if token == 4 else None)) for token in range(1, 5))
+        writer.write(HEAD + whole + chunk(DONE) + LAST_CHUNK)
         writer.close()
 
     async def main() -> None:
         async with serving(answer_once) as fake:
-            capture = await drive(fake, plan(5, every_ms=15), Load(request_rate=60))
+            capture = await drive(fake, plan(5, every_ms=100), Load(request_rate=10))
 
         assert [record.error_code for record in capture.records] == [None] * 5
         assert fake.connections >= 5

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from tests.drive.fake_server import HEAD, LAST_CHUNK, Received, chunk, event, serving, silence, stream, together
+from tests.drive.fake_server import DONE, HEAD, LAST_CHUNK, Received, chunk, event, serving, silence, stream, together
 from tests.drive.part_runs import GENEROUS, MS, KeepingLead, drive, plan, serving_aside, wait_until
 from whichbits.drive.part import CellPart
 from whichbits.drive.routing import DIRECT, Route
@@ -225,13 +225,13 @@ def test_progress_ends_with_the_whole_truth() -> None:
 def test_a_connection_that_the_server_closed_is_never_chosen() -> None:
     """A server that closes after each answer costs new connections, not failures, and they are opened ahead."""
 
-    async def answer_once(request: Received, writer: asyncio.StreamWriter) -> None:
-        await stream()(request, writer)
-        await writer.drain()
+    async def answer_once(_request: Received, writer: asyncio.StreamWriter) -> None:
+        whole = b"".join(chunk(event(usage=token, finish="length" if token == 4 else None)) for token in range(1, 5))
+        writer.write(HEAD + whole + chunk(DONE) + LAST_CHUNK)
         writer.close()
 
     with serving_aside(answer_once) as fake:
-        capture = drive([fake.target], plan(5, every_ms=15), streams=None, open_loop=True)
+        capture = drive([fake.target], plan(5, every_ms=100), streams=None, open_loop=True)
 
     assert capture.codes == [None] * 5
     assert fake.connections >= 5
