@@ -18,7 +18,7 @@ def test_a_closed_pipe_is_no_traceback(tmp_path: Path) -> None:
     said = tool.stderr.read().decode()
     tool.stderr.close()
 
-    assert tool.wait(timeout=60) == 141
+    assert tool.wait(timeout=600) == 141
     assert said == ""
 
 
@@ -29,5 +29,5 @@ def test_reports_are_written_though_nobody_reads_the_terminal(tmp_path: Path) ->
     assert tool.stdout is not None
     tool.stdout.close()
 
-    tool.wait(timeout=60)
+    tool.wait(timeout=600)
     assert {"summary.json", "report.md", "report.html"} <= {path.name for path in folder.iterdir()}
