@@ -56,8 +56,13 @@ _verb("whichbits.cli.export:export", name="export", help="Write a run in another
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and leave with its exit code; whatever a user can cause is said without a traceback."""
-    code = exit_code(sys.argv[1:] if arguments is None else arguments)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the work is done: an impatient Ctrl-C does not change its outcome
+    try:
+        code = exit_code(sys.argv[1:] if arguments is None else arguments)
+        signal.signal(
+            signal.SIGINT, signal.SIG_IGN
+        )  # the work is done: an impatient Ctrl-C does not change its outcome
+    except KeyboardInterrupt:  # it came between the two
+        code = Interrupted.exit_code
     sys.exit(code)
 
 
