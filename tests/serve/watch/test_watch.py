@@ -62,6 +62,7 @@ async def serving(replica: Replica, tls: ssl.SSLContext | None = None) -> AsyncI
     async with server:
         replica.url = str(server.make_url("")).rstrip("/")
         yield replica
+        await all_begun()
 
 
 @pytest.fixture
