@@ -45,6 +45,8 @@ class SimulatedStudy:
     base: float
     slope: float
     b_slope: float
+    unruly: float = 1.0
+    """How many times as far as at other loads cells of the highest load shift, each on its own."""
 
     def log_ratio(self, loads: Floats) -> Floats:
         """Return the true ln(a / b)."""
@@ -111,6 +113,7 @@ def _shifts(study: SimulatedStudy, rng: np.random.Generator) -> Floats:
     loads, repeats = study.loads.size, study.repeats
     visit = rng.normal(0, study.noise.visit, (2, 1, repeats))
     cell = rng.normal(0, study.noise.cell, (2, loads, repeats))
+    cell[:, -1] *= study.unruly
     order = np.array([[0, 1] if repeat % 2 == 0 else [1, 0] for repeat in range(repeats)]).T
     visits = 2 * np.arange(repeats)[None, :] + order
     when = (visits[:, None, :] * loads + np.arange(loads)[None, :, None]) / (2 * loads * repeats)

@@ -113,7 +113,7 @@ def _by_metric(summary: Summary, say: Say) -> Iterable[str]:
     rows = [
         (
             say(name_of(entry.metric)),
-            escaped(say(answer_text(entry))),
+            escaped(say(answer_text(entry, summary))),
             escaped(say(joined("; ", doubts(entry, summary, beside_text=True)) or phrase("none"))),
         )
         for entry in summary.recommendation

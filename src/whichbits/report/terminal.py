@@ -172,7 +172,7 @@ def _interruption(summary: Summary, folder: str, say: Say) -> Text:
 def _answer(summary: Summary, say: Say) -> Table:
     table = grid(2, gap=2)
     for entry in summary.recommendation:
-        words = Text(plain(say(answer_text(entry))), style="bold")
+        words = Text(plain(say(answer_text(entry, summary))), style="bold")
         if doubted := doubts(entry, summary, beside_text=True):
             words.append(f"  ({say(joined('; ', doubted))})", style="dim not bold")
         table.add_row(say(name_of(entry.metric)), words)

@@ -56,3 +56,35 @@ def test_a_crossing_that_may_be_anywhere_places_nothing() -> None:
     assert found.stretches == ((("a",), None, 1.0), (("a", "b"), 1.0, 100.0), (("b",), 100.0, None))
     assert "a up to 1 concurrent requests, a or b (not told apart) from there to 100" in found.text
     assert "b at 100 (measured" in found.text
+
+
+def test_every_load_at_which_a_leader_is_not_shown_to_lead_is_named_ahead_or_not() -> None:
+    """At 1 a leads beyond doubt; at 10 it is ahead and may be behind; at 100 it is behind and may be ahead."""
+    found = answered((5.0, 9.0, 10.4), ((0.4, 0.6), (0.8, 1.1), (0.9, 1.2)), "noisy")
+
+    assert found.ranges == (("a", None, None),)
+    assert found.level_with == ("b at 10 and 100",)
+    assert "not told apart from b at 10 and 100" in found.text
+
+
+def test_loads_next_to_each_other_are_told_as_a_range() -> None:
+    cells = summaries({"a": dict.fromkeys((1, 2, 4, 8, 16), 9.0), "b": dict.fromkeys((1, 2, 4, 8, 16), 10.0)})
+    loads = (1.0, 2.0, 4.0, 8.0, 16.0)
+    doubt = (0.8, 1.01)
+    pair = Crossover(
+        metric="tpot_ms.p50",
+        arms=("a", "b"),
+        verdict="noisy",
+        crossings=(),
+        leader_low_load=None,
+        leader_high_load=None,
+        load_unit="concurrency",
+        loads=loads,
+        ratios=(0.9,) * 5,
+        ratio_intervals=(doubt, doubt, doubt, (0.85, 0.95), doubt),
+    )
+
+    found = recommend(cells, ["a", "b"], "tpot_ms.p50", [pair])
+
+    assert found is not None
+    assert found.level_with == ("b at 1 to 4 and 16",)

@@ -141,3 +141,26 @@ def test_arms_that_hold_everywhere_are_ranked_by_what_comes_next_and_it_is_said(
         "w8a8 and w4a16 hold the SLO for 99% of their requests up to 32 concurrent requests (the highest load of "
         "the study); of these, w8a8 is 25% ahead of w4a16 by output throughput"
     )
+
+
+def test_of_a_load_that_arms_met_in_different_repeats_those_are_told_that_some_arm_lost() -> None:
+    """b joins a and c, which share no repeat; a lost its repeat 0, which only c had besides."""
+    met = {("a", 0), ("a", 1), ("b", 1), ("b", 2), ("c", 0), ("c", 2)}
+    made = [replace(summary(name, 8, 10.0, repeat), client_verdict="client_ok") for name, repeat in sorted(met)]
+    made[0] = replace(made[0], client_verdict="client_limited")
+
+    found = recommend(made, ["a", "b", "c"], "tpot_ms.p50")
+
+    assert found is not None
+    assert found.loads == (8.0,)
+    assert found.left_out == (LeftOut(8, LIMIT, 1, 3),)
+
+
+def test_a_load_of_which_arms_share_no_repeat_is_told() -> None:
+    made = [summary("a", 8, 10.0, 0), summary("b", 8, 20.0, 1), summary("a", 2, 1.0, 0), summary("b", 2, 2.0, 0)]
+
+    found = recommend(made, ["a", "b"], "tpot_ms.p50")
+
+    assert found is not None
+    assert found.loads == (2.0,)
+    assert found.left_out == (LeftOut(8, "no repeat that all arms met", 0, 0),)

@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 
+from tests.analyze.make_cell import summaries
 from tests.report.make_summary import make_summary, repeated
+from whichbits.analyze.answer.recommend import recommend
 from whichbits.analyze.curves.drain import is_drained
 from whichbits.analyze.summary import LeftOut, Recommendation, SloCapacity, Summary
 from whichbits.report.answer.stretches import answers
-from whichbits.report.answer.validity import doubts, loads_text
+from whichbits.report.answer.validity import answer_text, doubts, loads_text
 from whichbits.report.cells.table import groups
 from whichbits.report.sheets.slo import capacity_text
 
@@ -30,6 +32,19 @@ def test_loads_left_out_stand_beside_the_answer_and_shrink_its_range() -> None:
         f"1 of 2 repeats of c4 left out: {LIMIT}",
     )
     assert loads_text(summary) == "4 to 32"
+
+
+def test_loads_stand_beside_a_metric_that_was_compared_at_others_than_the_rest() -> None:
+    ratios = {"a": {1: 1.0, 8: 1.0}, "b": {1: 2.0, 8: 2.0}}
+    found = recommend(summaries(ratios), ["a", "b"], "tpot_ms.p50")
+    less = recommend(summaries({arm: {8: 1.0} for arm in ratios} | {"a": {8: 2.0}}), ["a", "b"], "ttft_ms.p50")
+    assert found is not None
+    assert less is not None
+    summary = replace(make_summary(), recommendation=(found, less))
+
+    assert answer_text(found, summary) == "a throughout"
+    assert answer_text(less, summary) == "b (measured at 8)"
+    assert [each.segments[0].extent for each in answers(summary)] == ["at every load compared", "at 8"]
 
 
 def test_a_drain_is_a_doubt_of_throughput_and_of_no_latency() -> None:
@@ -57,6 +72,20 @@ def test_a_stretch_that_nothing_decides_belongs_to_no_arm() -> None:
         ("w4a8", "from 16", ""),
     ]
     assert [round(each.share, 3) for each in found.segments] == [0.667, 0.333]
+
+
+def test_who_may_be_as_good_as_a_leader_stands_below_its_name() -> None:
+    stretches = ((("fp16",), None, 8.0), (("w4a8",), 8.0, None))
+    _, summary = answered(
+        ranges=(("fp16", None, 8.0), ("w4a8", 8.0, None)),
+        uncertain=((6.0, 9.0),),
+        stretches=stretches,
+        level_with=("w8a8 at 4", ""),
+    )
+
+    (found,) = answers(summary)
+
+    assert [each.doubt for each in found.segments] == ["either arm from 6 to 9; not told apart from w8a8 at 4", ""]
 
 
 def test_a_row_of_which_one_repeat_was_limited_says_so_and_shows_the_other() -> None:

@@ -20,6 +20,7 @@ from whichbits.report.sheets.slo import capacity_text, service_level
 from whichbits.report.sheets.start import cold_starts
 from whichbits.report.sheets.state import engine_state
 from whichbits.report.sheets.tails import rung_text
+from whichbits.report.wording import MISSING
 
 MANIFEST = make_manifest()
 
@@ -182,7 +183,10 @@ def test_a_rung_says_who_leads_and_where_that_changes() -> None:
     )
 
     assert rung_text(crossover) == "w4a16 → w8a8 at 10 (8 to 13)"
-    assert rung_text(replace(crossover, verdict="none", leader_high_load="w4a16")) == "w4a16 at every load"
+    led = replace(crossover, verdict="none", leader_high_load="w4a16", loads=(1.0, 16.0, 64.0))
+    assert rung_text(led) == "w4a16 from 1 to 64"
+    assert rung_text(replace(led, loads=(64.0,))) == "w4a16 at 64"
+    assert rung_text(replace(led, loads=(), leader_low_load=None, leader_high_load=None)) == MISSING
     assert rung_text(replace(crossover, verdict="noisy")) == "too noisy"
 
 

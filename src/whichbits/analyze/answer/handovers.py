@@ -87,11 +87,20 @@ class Field:
         known = crossing.low is not None and crossing.high is not None
         return known and ((crossing.low or 0) > lowest or (crossing.high or 0) < highest)
 
-    def maybe_ahead(self, found: Range, other: str) -> list[float]:
-        """Return the loads of a range at which the other arm is ahead by more than the margin, but not beyond doubt."""
-        lead = self.cost[self.arms.index(found[0])] - self.cost[self.arms.index(other)]
-        within = [(found[1] or 0) <= load <= (found[2] or np.inf) for load in self.loads]
-        return [float(load) for load in self.loads[(lead > np.log1p(MARGIN)) & np.array(within)]]
+    def level_at(self, found: Range, other: str) -> list[list[float]]:
+        """Return the loads of a range at which its arm is not shown to lead the other, neighbours together."""
+        told = self.told_apart(found[0], other)
+        within = [(found[1] or 0) <= load <= (found[2] or np.inf) for load in self.loads.tolist()]
+        runs: list[list[float]] = []
+        for at in np.flatnonzero(within).tolist():
+            load = float(self.loads[at])
+            if _at(told, load) is not False:
+                continue
+            if at and runs and runs[-1][-1] == self.loads[at - 1]:
+                runs[-1].append(load)
+            else:
+                runs.append([load])
+        return runs
 
     def _chosen(self) -> list[tuple[int, int]]:
         level, chosen, at = self._level(), [], 0

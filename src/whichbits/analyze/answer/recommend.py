@@ -57,10 +57,11 @@ def recommend(
     ends = (float(loads[0]), float(loads[-1]))
     scope = _Scope(_UNITS[unit], _measured(loads), _missing([arm for arm in arms if arm not in found]))
     parts = tuple(stretches(ranges, turns, ends))
-    claim = _claim(parts, field, dict(_placed(ranges, uncertain)), scope)
+    rivals = tuple(_rivals(each, field) for each in parts)
+    claim = _claim(parts, rivals, dict(_placed(ranges, uncertain)), scope, float(loads[-1]))
     text = _text(METRICS[metric].name, claim, scope, several=len(ranges) > 1)
     gone = left_out(cells, compared, metric, unit, loads.tolist())
-    return Recommendation(metric, ranges, text, uncertain, undecided, parts, tuple(loads.tolist()), gone)
+    return Recommendation(metric, ranges, text, uncertain, undecided, parts, tuple(loads.tolist()), gone, rivals)
 
 
 def _all_level(cost: Floats) -> bool:
@@ -83,24 +84,27 @@ def _missing(arms: Sequence[str]) -> str:
     return phrase("; no usable cells of {list}", list=joined(", ", arms)) if arms else ""
 
 
-def _doubt(found: Range, field: Field) -> str:
-    """Return, in parentheses, the arms that the range's arm is not shown to be better than, and at which loads."""
-    others = [arm for arm in field.arms if arm != found[0]]
-    if not field.crossovers:
+def _rivals(stretch: Stretch, field: Field) -> str:
+    """Return the arms that a stretch's arm is not shown to be better than, and at which loads; empty where none is."""
+    if len(stretch.arms) > 1 or not field.crossovers:
         return ""
+    found: Range = (stretch.arms[0], stretch.low, stretch.high)
+    others = [arm for arm in field.arms if arm != found[0]]
     level = [arm for arm in others if not _told_apart(found, arm, field)]
     if level and level == others:
-        return phrase(" (not told apart from any other)")
-    in_part = {arm: field.maybe_ahead(found, arm) for arm in others if arm not in level}
+        return phrase("any other")
+    in_part = {arm: field.level_at(found, arm) for arm in others if arm not in level}
     told = [
-        *level,
-        *(
-            phrase("{arm} at {loads}", arm=arm, loads=listed([load_words(load) for load in loads]))
-            for arm, loads in in_part.items()
-            if loads
-        ),
+        phrase("{arm} at {loads}", arm=arm, loads=listed([load for run in runs for load in _run(run)]))
+        for arm, runs in in_part.items()
+        if runs
     ]
-    return phrase(" (not told apart from {list})", list=joined(", ", told)) if told else ""
+    return joined("; " if told else ", ", (*level, *told))
+
+
+def _run(loads: Sequence[float]) -> list[str]:
+    """Return neighbouring loads as one range, unless they are few: ``1 to 23``, or ``1`` and ``5``."""
+    return [range_words((loads[0], loads[-1]))] if len(loads) > 2 else [load_words(load) for load in loads]
 
 
 def _told_apart(found: Range, other: str, field: Field) -> bool:
@@ -137,16 +141,18 @@ def _text(metric: str, claim: str, scope: _Scope, *, several: bool) -> Phrase:
     return phrase("{title}{claim}{scope}", title=title, claim=claim, scope=said)
 
 
-def _claim(found: Sequence[Stretch], field: Field, placed: dict[float, Interval], scope: _Scope) -> str:
+def _claim(
+    found: Sequence[Stretch], rivals: Sequence[str], placed: dict[float, Interval], scope: _Scope, last: float
+) -> str:
     if not found:
         return phrase("no arm ahead by more than {margin:.0%}", margin=MARGIN)
-    named = [_named(each, field) for each in found]
+    named = [_named(each, level) for each, level in zip(found, rivals, strict=True)]
     if len(found) == 1:
         return named[0] if " to " not in scope.measured else phrase("{arm} throughout", arm=named[0])
     parts = []
     for place, (arm, each) in enumerate(zip(named, found, strict=True)):
         if each.high is None:
-            at_end = each.low is not None and each.low >= field.loads[-1]
+            at_end = each.low is not None and each.low >= last
             words = phrase("{arm} at {load}", arm=arm, load=load_words(each.low)) if at_end else None
             parts.append(words or phrase("{arm} beyond", arm=arm))
             continue
@@ -160,12 +166,12 @@ def _claim(found: Sequence[Stretch], field: Field, placed: dict[float, Interval]
     return joined(", ", parts)
 
 
-def _named(stretch: Stretch, field: Field) -> str:
+def _named(stretch: Stretch, rivals: str) -> str:
     if len(stretch.arms) > 1:
         first, then = stretch.arms
         return phrase("{first} or {then} (not told apart)", first=first, then=then)
     (arm,) = stretch.arms
-    return phrase("{arm}{doubt}", arm=arm, doubt=_doubt((arm, stretch.low, stretch.high), field))
+    return phrase("{arm}{doubt}", arm=arm, doubt=phrase(" (not told apart from {list})", list=rivals) if rivals else "")
 
 
 def _end(load: float, interval: Interval | None, unit: str, *, exact: bool) -> str:

@@ -18,6 +18,9 @@ SPREAD = 0.02
 SPREAD_DF = 4.0
 """How many degrees of freedom the assumption is worth: it gives way soon, and its own doubt widens intervals."""
 
+OWN_DF = 2.0
+"""How many degrees of freedom all loads together are worth where one load's own repeats are asked how they differ."""
+
 _SHARED = 0.5
 """Of the assumed variance, the share that a repeat lays on all its loads alike (a restart, a warmer machine)."""
 
@@ -54,6 +57,10 @@ class Bands:
     shared: float
     """Correlation between loads of what repeats shift."""
     curvature: float
+    own_square: Floats
+    """Mean square of each load's own deviations, over what is expected there before any repeat is met; NaN for one."""
+    expected: Floats
+    """Standard deviation of a single repeat that is expected at each load before any repeat is met."""
     resampled: bool = True
     """False if nothing is known of what the requests of a cell leave open."""
 
@@ -78,6 +85,20 @@ class Bands:
         variance = near**2 + far**2 + 2 * self.shared * near * far
         reach = np.sqrt(self.critical(beyond) ** 2 * variance + bend**2)
         return (1 - share) * self.mean[left] + share * self.mean[right], reach
+
+    def reach(self, beyond: float) -> Floats:
+        """Return how far the estimate at each measured load may be off; a bound is passed with the probability.
+
+        All loads together tell how much repeats differ, unless a load's own differ more: near saturation, they do.
+        A load's own mean square is moderated by the pool's, which counts as ``OWN_DF`` degrees of freedom.
+        """
+        pooled = self.critical(beyond) * self.standard_error
+        own_df = self.repeats - 1
+        pool = (self.deviation / self.expected) ** 2
+        square = (OWN_DF * pool + own_df * self.own_square) / (OWN_DF + own_df)
+        quantiles = np.array([t_quantile(1 - beyond, OWN_DF + df) for df in own_df.tolist()])
+        own = quantiles * np.sqrt(square / self.repeats) * self.expected
+        return np.asarray(np.where(self.own_square > pool, np.maximum(pooled, own), pooled), dtype=np.float64)
 
     def with_repeats(self, repeats: int) -> "Bands":
         """Return the bands that this many repeats would give, if they showed the same means and spread."""
@@ -111,9 +132,15 @@ def bands(ratios: LogRatios) -> Bands:
         df=SPREAD_DF + df,
         shared=0.0 if ratios.apart else (SPREAD_DF * _SHARED + df * shared) / (SPREAD_DF + df),
         curvature=0.0,
+        own_square=_own_square(scaled, repeats),
+        expected=np.sqrt(expected),
         resampled=not np.isnan(ratios.variances).all(),
     )
     return replace(found, curvature=_curvature(found))
+
+
+def _own_square(scaled: Floats, repeats: Floats) -> Floats:
+    return np.where(repeats > 1, np.nansum(scaled**2, axis=1) / np.maximum(repeats - 1, 1), np.nan)
 
 
 def _mean_known(variances: Floats) -> Floats:

@@ -130,7 +130,7 @@ def _lead(known: Bands, arms: tuple[str, str], metric: Metric) -> tuple[Lead, ..
     found = []
     for at in sorted({0, known.mean.size - 1}):
         size = abs(known.mean[at])
-        reach = known.critical(0.025) * known.standard_error[at]
+        reach = known.reach(0.025)[at]
         by, low, high = np.expm1([size, size - reach, size + reach]).tolist()
         arm = _leader(arms, metric, known.mean[[at]]) or arms[0]
         found.append(Lead(_loads(known.log_load)[at], arm, by, low, high))

@@ -48,9 +48,14 @@ def decide(bands: Bands, margin: float) -> Decision:
 
 
 def decisive_loads(bands: Bands, margin: float) -> Ints:
-    """Return the loads at which one arm leads beyond doubt and beyond the margin (Bonferroni over the loads)."""
-    doubt = bands.critical(ALPHA / bands.mean.size) * bands.standard_error
-    return np.flatnonzero((np.abs(bands.mean) > np.log1p(margin)) & (np.abs(bands.mean) > doubt))
+    """Return the loads at which one arm leads beyond doubt and beyond the margin."""
+    return np.flatnonzero((np.abs(bands.mean) > np.log1p(margin)) & (np.abs(bands.mean) > doubt(bands)))
+
+
+def doubt(bands: Bands) -> Floats:
+    """Return how large an estimate must be to be a lead: by Bonferroni over the loads, and outside its own interval."""
+    of_all = bands.critical(ALPHA / bands.mean.size) * bands.standard_error
+    return np.asarray(np.maximum(of_all, bands.reach(ALPHA / 2)), dtype=np.float64)
 
 
 def changes_of_sign(mean: Floats, decisive: Ints) -> list[tuple[int, int]]:
@@ -122,6 +127,6 @@ def settled(bands: Bands, margin: float) -> bool:
 
 def ratio_intervals(bands: Bands) -> tuple[tuple[float, float], ...]:
     """Return the 95 % interval of the ratio at each load."""
-    reach = bands.critical(ALPHA / 2) * bands.standard_error
+    reach = bands.reach(ALPHA / 2)
     low, high = np.exp(bands.mean - reach).tolist(), np.exp(bands.mean + reach).tolist()
     return tuple(zip(low, high, strict=True))

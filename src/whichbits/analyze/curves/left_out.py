@@ -16,6 +16,7 @@ from whichbits.language.phrase import joined, phrase
 
 _STATES = {"interrupted": phrase("cut short"), "planned": phrase("not run"), "skipped": phrase("skipped")}
 _Place = tuple[float, int]
+_Cells = dict[_Place, CellSummary]
 
 
 def asked_loads(cells: Iterable[CellSummary], arms: Sequence[str], unit: AxisUnit) -> tuple[float, ...]:
@@ -25,17 +26,17 @@ def asked_loads(cells: Iterable[CellSummary], arms: Sequence[str], unit: AxisUni
 
 
 def left_out(
-    cells: Iterable[CellSummary], arms: Sequence[str], metric: Metric, unit: AxisUnit, compared: Iterable[float]
+    cells: Sequence[CellSummary], arms: Sequence[str], metric: Metric, unit: AxisUnit, compared: Iterable[float]
 ) -> tuple[LeftOut, ...]:
     """Return the loads, whole or some of their repeats, that all arms met but that a comparison of them lacks.
 
-    A repeat is compared where each arm has a usable cell of it. ``compared`` are the loads that entered.
+    ``compared`` are the loads that entered; there a repeat counts as left out if an arm that met it has no usable cell
+    of it. Of a load that did not enter, only repeats that all arms met could have been compared.
     """
-    cells, entered = tuple(cells), set(compared)
+    entered = set(compared)
     by_arm = [_placed(cells, arm, unit) for arm in arms]
-    places = sorted(set.intersection(*(set(each) for each in by_arm))) if by_arm else []
-    lost = [place for place in places if place[0] not in entered or _reasons(by_arm, place, metric)]
-    return tuple(_at(load, by_arm, places, lost, metric) for load in dict.fromkeys(load for load, _ in lost))
+    found = (_at(load, by_arm, metric, entered=load in entered) for load in asked_loads(cells, arms, unit))
+    return tuple(each for each in found if each is not None)
 
 
 def why_left_out(cell: CellSummary) -> str | None:
@@ -47,22 +48,26 @@ def why_left_out(cell: CellSummary) -> str | None:
     return why_unusable(cell)
 
 
-def _at(
-    load: float,
-    by_arm: Sequence[dict[_Place, CellSummary]],
-    places: Sequence[_Place],
-    lost: Sequence[_Place],
-    metric: Metric,
-) -> LeftOut:
-    here, missing = ([place for place in some if place[0] == load] for some in (places, lost))
-    why = dict.fromkeys(reason for place in missing for reason in _reasons(by_arm, place, metric))
+def _at(load: float, by_arm: Sequence[_Cells], metric: Metric, *, entered: bool) -> LeftOut | None:
+    met = [{place for place in cells if place[0] == load} for cells in by_arm]
+    here = sorted(set.union(*met) if entered else set.intersection(*met))
+    lost = [place for place in here if _reasons(by_arm, place, metric)] if entered else here
+    if entered and not lost:
+        return None
+    why = dict.fromkeys(reason for place in lost for reason in _reasons(by_arm, place, metric))
+    return LeftOut(load, joined(", ", why or (_nothing(by_arm, here, metric),)), len(lost), len(here))
+
+
+def _nothing(by_arm: Sequence[_Cells], here: Sequence[_Place], metric: Metric) -> str:
+    """Say why usable cells leave nothing to compare."""
+    if not here:
+        return phrase("no repeat that all arms met")
     none_good = all(has_no_goodput(cells[place], metric) for cells in by_arm for place in here)
-    nothing = phrase("no request held the SLO") if none_good else phrase("nothing to compare")
-    return LeftOut(load, joined(", ", why or (nothing,)), len(missing), len(here))
+    return phrase("no request held the SLO") if none_good else phrase("nothing to compare")
 
 
-def _reasons(by_arm: Sequence[dict[_Place, CellSummary]], place: _Place, metric: Metric) -> list[str]:
-    reasons = (_why_not(cells[place], metric) for cells in by_arm)
+def _reasons(by_arm: Sequence[_Cells], place: _Place, metric: Metric) -> list[str]:
+    reasons = (_why_not(cells[place], metric) for cells in by_arm if place in cells)
     return [reason for reason in reasons if reason is not None]
 
 
@@ -75,7 +80,7 @@ def _why_not(cell: CellSummary, metric: Metric) -> str | None:
     return phrase("few samples beyond the percentile") if thin else phrase("no value")
 
 
-def _placed(cells: Iterable[CellSummary], arm: str, unit: AxisUnit) -> dict[_Place, CellSummary]:
+def _placed(cells: Iterable[CellSummary], arm: str, unit: AxisUnit) -> _Cells:
     return {
         (load, cell.repeat): cell for cell in cells if cell.arm == arm and (load := load_of(cell, unit)) is not None
     }

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from whichbits.analyze.curves.meaning import meaning
+from whichbits.analyze.curves.unequal_repeats import levels
 from whichbits.analyze.summary import CellSummary, Distribution, Metric
 from whichbits.language.phrase import Phrase, phrase
 from whichbits.record.timelines import Floats
@@ -153,13 +154,13 @@ def curves(cells: Iterable[CellSummary], metric: Metric, unit: AxisUnit) -> dict
 
 
 def paired(chosen: Sequence[Curve]) -> tuple[Floats, Floats]:
-    """Return the loads that all curves share, and per curve ln(value) there: shapes (L,) and (curves, L).
+    """Return the loads at which all curves can be compared, and per curve ln(value) there: shapes (L,), (curves, L).
 
-    Only repeats that all of them have enter; they are averaged in log space.
+    Repeats are averaged in log space; those that only some curves have serve as far as others tell what they shift.
     """
-    shared = sorted(set.intersection(*(set(curve) for curve in chosen)))
-    repeats: dict[float, list[int]] = defaultdict(list)
-    for load, repeat in shared:
-        repeats[load].append(repeat)
-    rows = [[math.fsum(curve[load, r] for r in rs) / len(rs) for load, rs in repeats.items()] for curve in chosen]
-    return np.array(list(repeats)), np.array(rows).reshape(len(chosen), len(repeats))
+    loads = sorted(set.intersection(*({load for load, _ in curve} for curve in chosen)))
+    met = {
+        load: [{repeat: log for (at, repeat), log in curve.items() if at == load} for curve in chosen] for load in loads
+    }
+    found = {load: row for load in loads if (row := levels(met[load])) is not None}
+    return np.array(list(found)), np.array(list(found.values())).reshape(len(found), len(chosen)).T

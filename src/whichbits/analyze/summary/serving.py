@@ -33,6 +33,8 @@ class Recommendation:
     """The loads that were compared, in rising order."""
     left_out: tuple[LeftOut, ...] = ()
     """The loads that all these arms met and that are not compared, whole or in part."""
+    level_with: tuple[str, ...] = ()
+    """For each stretch the arms that its arm is not told apart from, and at which loads, in words; empty for none."""
 
 
 @dataclass(frozen=True)

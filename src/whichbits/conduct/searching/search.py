@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from whichbits.analyze.crossings.bands import Bands, LogRatios, bands
-from whichbits.analyze.crossings.decision import ALPHA, Zero, decide, zero
+from whichbits.analyze.crossings.decision import ALPHA, Zero, decide, doubt, zero
 from whichbits.analyze.curves.load_curves import MARGIN
 
 COARSE_STEP = 6.0
@@ -176,6 +176,8 @@ def _with(known: Bands, choice: tuple[int, int], left: int, right: int) -> tuple
         log_load=np.insert(known.log_load, at, np.log(load)),
         mean=np.insert(known.mean, at, mean[0]),
         deviation=np.insert(known.deviation, at, known.deviation[[at - 1, at]].mean()),
+        expected=np.insert(known.expected, at, known.expected[[at - 1, at]].mean()),
+        own_square=np.insert(known.own_square, at, np.nan),
         repeats=np.insert(known.repeats, at, float(times)),
     )
     return more, left, right + 1
@@ -188,7 +190,7 @@ def _settling(economy: Economy, known: Bands, may: May | None) -> Step:
     """
     reach = known.critical(ALPHA) * known.standard_error
     level = np.abs(known.mean) + reach < np.log1p(economy.margin)
-    leads = np.abs(known.mean) > known.critical(ALPHA / known.mean.size) * known.standard_error
+    leads = np.abs(known.mean) > doubt(known)
     open_ = np.flatnonzero(~(level | leads))
     loads = np.exp(known.log_load).round().astype(int)
     met = {int(load): int(times) for load, times in zip(loads, known.repeats, strict=True)}

@@ -50,7 +50,14 @@ def rows(summary: Summary) -> tuple[Row, ...]:
     """Return the regimes; nothing without an answer."""
     regimes = () if summary.answer is None else summary.answer.regimes
     return tuple(
-        Row(NAMES[each.regime], each.arm or MISSING, _why(each.text), _by(each), _sure(each)) for each in regimes
+        Row(
+            NAMES[each.regime],
+            each.arm or MISSING,
+            _told(each),
+            _told(each, "level", "level_words"),
+            _sure(each),
+        )
+        for each in regimes
     )
 
 
@@ -122,11 +129,11 @@ def _held(answer: Answer) -> tuple[str, ...]:
     )
 
 
-def _by(regime: Regime) -> str:
-    """Return the regime's text without the arm and those level with it; times with their unit."""
+def _told(regime: Regime, *without: str) -> str:
+    """Return the regime's text less the arm's name, which stands beside it, and these fields; times with their unit."""
     if not isinstance(regime.text, Phrase):
         return regime.text
-    shown = regime.text.without("title", "level", "level_words")
+    shown = regime.text.without("title", *without)
     unit = _unit(regime.metric or "")
     if unit is None or "value" not in shown.fields:
         return shown
@@ -147,8 +154,3 @@ def _sure(regime: Regime) -> str:
     if regime.level_with:
         return phrase("{arms} may be as good", arms=listed(regime.level_with))
     return phrase("told apart from every other arm")
-
-
-def _why(text: str) -> str:
-    """Return the regime's text without the arm's name, which stands beside it."""
-    return text.without("title") if isinstance(text, Phrase) else text

@@ -44,7 +44,7 @@ def answers(summary: Summary) -> tuple[Answer, ...]:
     return tuple(
         Answer(
             name_of(entry.metric),
-            answer_text(entry),
+            answer_text(entry, summary),
             _segments(entry, summary),
             doubts(entry, summary, beside_text=False),
         )
@@ -56,15 +56,18 @@ def _segments(entry: Recommendation, summary: Summary) -> tuple[Segment, ...]:
     loads = [load for load in entry.loads or measured_loads(summary) if load > 0] or [1.0]
     palette = signs(tuple(summary.arms))
     parts = entry.stretches or tuple(((arm,), low, high) for arm, low, high in entry.ranges)
+    level_with = entry.level_with or ("",) * len(parts)
     return tuple(
         Segment(
             arm=joined(" / ", arms),
             sign=palette.get(arms[0]) if len(arms) == 1 else None,
-            extent=_extent(low, high, entry, loads) if len(loads) > 1 else phrase("at the load measured"),
+            extent=_extent(low, high, entry, loads)
+            if len(loads) > 1
+            else phrase("at {load}", load=short_load(loads[0])),
             share=_share(low or loads[0], high or loads[-1], loads[0], loads[-1]),
-            doubt=_doubt(high, entry) if len(arms) == 1 else phrase("not told apart"),
+            doubt=_doubt(high, entry, level) if len(arms) == 1 else phrase("not told apart"),
         )
-        for arms, low, high in parts
+        for (arms, low, high), level in zip(parts, level_with, strict=True)
     )
 
 
@@ -96,18 +99,18 @@ def _end(load: float | None, entry: Recommendation) -> str | None:
     return phrase("{more}{load}", more=phrase("about ") if estimated else "", load=short_load(load))
 
 
-def _doubt(end: float | None, entry: Recommendation) -> str:
-    """Return within which loads the handover at this end may lie."""
+def _doubt(end: float | None, entry: Recommendation, level_with: str) -> str:
+    """Return within which loads the handover at this end may lie, and which arms may be as good before it."""
     either = next(
         (_at(entry.uncertain, place) for place, (_, _, high) in enumerate(entry.ranges[:-1]) if high == end), None
     )
-    return (
-        ""
-        if either is None
-        else phrase(
-            "either arm from {either} to {either_2}", either=short_load(either[0]), either_2=short_load(either[1])
-        )
+    told = (
+        phrase("either arm from {either} to {either_2}", either=short_load(either[0]), either_2=short_load(either[1]))
+        if either is not None
+        else "",
+        phrase("not told apart from {list}", list=level_with) if level_with else "",
     )
+    return joined("; ", filter(None, told))
 
 
 def _at(intervals: Sequence[tuple[float, float] | None], place: int) -> tuple[float, float] | None:

@@ -11,9 +11,13 @@ from whichbits.report.cells.measures import DRAWN, MEASURES
 from whichbits.report.wording import LOAD_NAMES, load_of, load_text, short_load
 
 
-def answer_text(entry: Recommendation) -> str:
-    """Return the answer without what stands once above or beside it: metric, unit, and the loads that were measured."""
-    return entry.text.without("title", "scope", "unit") if isinstance(entry.text, Phrase) else entry.text
+def answer_text(entry: Recommendation, summary: Summary) -> str:
+    """Return the answer without what stands once above or beside it: metric, unit, loads if all have the same."""
+    if not isinstance(entry.text, Phrase):
+        return entry.text
+    loads = compared_loads(summary)
+    alike = not entry.loads or (entry.loads[0], entry.loads[-1]) == (loads[0], loads[-1])
+    return entry.text.without("title", "unit", *(["scope"] if alike else []))
 
 
 def doubts(entry: Recommendation, summary: Summary, *, beside_text: bool) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from whichbits.analyze.summary import Crossover, Summary
 from whichbits.language.phrase import joined, phrase
 from whichbits.record.schema import Manifest
 from whichbits.report.sheets.sheet import Sheet
-from whichbits.report.wording import LOAD_NAMES, MISSING, crossing_text
+from whichbits.report.wording import LOAD_NAMES, MISSING, crossing_text, short_load
 
 _TIMES = {"tpot_ms": "TPOT", "itl_ms": "ITL", "ttft_ms": "TTFT", "e2e_ms": "E2E"}
 _RUNGS = ("p50", "p90", "p99")
@@ -55,9 +55,15 @@ def rung_text(crossover: Crossover | None) -> str:
             leader_high_load=crossover.leader_high_load or phrase("tie"),
             where=where,
         )
+    return {"none": _throughout(crossover), "tie": phrase("tie"), "noisy": phrase("too noisy")}[crossover.verdict]
+
+
+def _throughout(crossover: Crossover) -> str:
+    """Return the one arm that leads, and over which loads: a tail is often compared at the highest ones only."""
     leader = crossover.leader_high_load or crossover.leader_low_load
-    return {
-        "none": phrase("{leader} at every load", leader=leader),
-        "tie": phrase("tie"),
-        "noisy": phrase("too noisy"),
-    }[crossover.verdict]
+    if leader is None or not crossover.loads:
+        return MISSING
+    low, high = short_load(crossover.loads[0]), short_load(crossover.loads[-1])
+    if low == high:
+        return phrase("{arm} at {load}", arm=leader, load=low)
+    return phrase("{leader} from {low} to {high}", leader=leader, low=low, high=high)
