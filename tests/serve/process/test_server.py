@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import socket
 import subprocess
 import sys
 from contextlib import suppress
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.serve.fake_server import command, survivors, wait_for_pids
+from whichbits.serve.process import server as process_server
 from whichbits.serve.process.server import ServerProcess, free_ports
 
 OWNER = """
@@ -121,5 +123,16 @@ async def test_the_log_text_is_only_what_this_process_wrote(tmp_path: Path) -> N
     assert log.read_text() == "first\nsecond\n"
 
 
-def test_ports_are_distinct() -> None:
-    assert len(set(free_ports(50))) == 50
+def test_ports_are_distinct_and_none_that_the_system_gives_by_itself() -> None:
+    ports = free_ports(50)
+
+    assert len(set(ports)) == 50
+    assert all(20_000 <= port < 30_000 for port in ports)
+
+
+def test_where_all_such_ports_are_taken_the_system_gives_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        monkeypatch.setattr(process_server, "_PORTS", (taken.getsockname()[1],))
+        (port,) = free_ports(1)
+
+    assert port not in process_server._PORTS
