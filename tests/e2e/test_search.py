@@ -93,7 +93,8 @@ def test_it_sweeps_narrows_and_says_what_each_step_bought(tmp_path: Path, measur
     for step in search.steps:
         (note,) = {note for cell in run.cells if cell.cell in step.cells for note in cell.notes if "it bought" in note}
         assert note == f"{step.purpose}; it bought: {step.bought}"
-    assert len(findings(run)["search"]["evidence"]) == len(search.steps)
+    # On a busy machine several steps may have sought and bought the same: those stand once.
+    assert len(findings(run)["search"]["evidence"]) == len({(step.purpose, step.bought) for step in search.steps})
     starts = found.said.count(": starting")
     assert starts == 2 if together else starts >= 2
 
