@@ -130,4 +130,4 @@ def test_every_arm_stands_in_a_line_of_the_page_and_the_best_in_markdown() -> No
     assert all(f">arm-{number}</th>" in made for number in range(300))
     assert "| arm-99 |" in told
     assert "| arm-100 |" not in told
-    assert "200 more rows are in `report.html`" in told
+    assert "Left out here: 200 rows; see `report.html`" in told

@@ -12,6 +12,7 @@ from whichbits.analyze.activations import activation_words, quantised
 from whichbits.analyze.latency.request_timelines import CellRequests
 from whichbits.analyze.summary import Crossover, Summary
 from whichbits.analyze.summary.source import SOURCES
+from whichbits.language.amounts import amount
 from whichbits.language.language import ENGLISH, Language, Say
 from whichbits.language.phrase import joined, listed, phrase
 from whichbits.record.schema import Manifest
@@ -224,7 +225,7 @@ def _sheet(sheet: Sheet, say: Say) -> Iterator[RenderableType]:
 
 def _left_out(rows: int, say: Say) -> Iterator[RenderableType]:
     if rows > 0:
-        yield Text(say(phrase("{rows} more rows in report.html.", rows=rows)), style="dim")
+        yield Text(say(phrase("Left out here: {rows}; see report.html.", rows=amount(rows, "row"))), style="dim")
 
 
 def _crossovers(crossovers: tuple[Crossover, ...], say: Say) -> Iterator[RenderableType]:
