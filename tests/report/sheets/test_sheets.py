@@ -41,7 +41,7 @@ def test_rows_are_as_wide_as_headings_and_bars_as_many_as_rows(make: object) -> 
 
     assert {len(cells) for cells in sheet.rows} == {len(sheet.headings)}
     assert len(sheet.bars) in (0, len(sheet.rows))
-    assert all(sum(bar.shares) == pytest.approx(1) for bar in sheet.bars)
+    assert all(sum(bar.shares) == pytest.approx(1) for bar in sheet.bars if bar)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,25 @@ def test_a_requests_time_is_split_by_the_engines_means() -> None:
 
     # 31 gaps of 23 ms, 18 ms of prefill, 2 ms in the queue.
     assert row(sheet, "fp16", "c1") == ("fp16", "c1", "2.00", "18.0", "713", "0.10", "5.50")
+    assert sheet.bars[0] is not None
     assert sheet.bars[0].shares[2] == pytest.approx(713 / 733)
+
+
+def test_a_row_of_which_a_part_is_unknown_has_no_bar() -> None:
+    summary = explained(make_summary())
+    unsaid = tuple(replace(each, engine_prefill_ms=None) if each.arm == "fp16" else each for each in summary.cells)
+    sheet = known(latency_split(replace(summary, cells=unsaid), MANIFEST))
+
+    drawn = {row[0]: bar is not None for row, bar in zip(sheet.rows, sheet.bars, strict=True)}
+    assert row(sheet, "fp16", "c1")[2:5] == ("2.00", MISSING, "713")
+    assert drawn == {"fp16": False, "w8a8": True, "w4a16": True, "w4a8": True}
+
+
+def test_where_no_row_is_known_in_full_no_bar_is_drawn() -> None:
+    summary = explained(make_summary())
+    unsaid = tuple(replace(each, engine_queue_ms=None, engine_prefill_ms=None) for each in summary.cells)
+
+    assert known(latency_split(replace(summary, cells=unsaid), MANIFEST)).bars == ()
 
 
 def test_a_step_is_split_by_what_it_reads_and_what_is_left_over() -> None:

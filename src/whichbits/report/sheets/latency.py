@@ -45,7 +45,7 @@ def latency_split(summary: Summary, _: Manifest) -> Sheet | None:
         ),
         words=2,
         parts=_STAGES,
-        bars=bars(tuple(means for _, means in known), each_whole=True),
+        bars=bars(tuple(means for _, means in known)),
     )
 
 

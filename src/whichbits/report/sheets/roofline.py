@@ -69,7 +69,7 @@ def step_split(summary: Summary, _: Manifest) -> Sheet | None:
         ),
         words=2,
         parts=_CAUSES,
-        bars=bars(tuple(parts[:3] for _, parts in split), each_whole=True),
+        bars=bars(tuple(parts[:3] for _, parts in split)),
     )
 
 

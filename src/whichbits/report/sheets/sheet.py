@@ -8,14 +8,14 @@ class Parts:
     """What one row's whole is made of: a bar, with the names of its parts in ``Sheet.parts``."""
 
     shares: tuple[float, ...]
-    """Of the longest bar of the table; they add up to 1 at most."""
+    """Of the row's whole; they add up to 1."""
 
 
 @dataclass(frozen=True)
 class Sheet:
     """A table; its first column names a row, the first ``words`` columns hold words and the others numbers.
 
-    ``bars`` has an entry a row, or is empty.
+    ``bars`` has an entry a row, None where a part is not known, or is empty.
     """
 
     name: str
@@ -25,18 +25,19 @@ class Sheet:
     rows: tuple[tuple[str, ...], ...]
     words: int = 1
     parts: tuple[str, ...] = ()
-    bars: tuple[Parts, ...] = ()
+    bars: tuple[Parts | None, ...] = ()
 
 
-def bars(rows: tuple[tuple[float | None, ...], ...], *, each_whole: bool) -> tuple[Parts, ...]:
-    """Return the bars of some rows; ``each_whole`` draws every row as long as the others.
+def bars(rows: tuple[tuple[float | None, ...], ...]) -> tuple[Parts | None, ...]:
+    """Return the bars of some rows, each as long as the others; nothing where no row has one.
 
-    A part that is not known, or below zero, has no length.
+    A row of which a part is not known has none: the others would be drawn as if they were all of it. A part below zero,
+    as differences of means may be, has no length.
     """
-    lengths = [tuple(max(0.0, part or 0.0) for part in row) for row in rows]
-    longest = max((sum(row) for row in lengths), default=0.0)
-    return tuple(_parts(row, sum(row) if each_whole else longest) for row in lengths)
+    drawn = tuple(None if None in row else _parts(tuple(max(0.0, part or 0.0) for part in row)) for row in rows)
+    return drawn if any(drawn) else ()
 
 
-def _parts(row: tuple[float, ...], whole: float) -> Parts:
-    return Parts(tuple(part / whole for part in row) if whole else tuple(0.0 for _ in row))
+def _parts(row: tuple[float, ...]) -> Parts | None:
+    whole = sum(row)
+    return Parts(tuple(part / whole for part in row)) if whole else None
