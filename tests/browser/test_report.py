@@ -1,6 +1,8 @@
 """The report in a real browser: accessible in both languages and themes, phone-wide, unmoved by hostile names."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Dialog, Page, expect
@@ -58,6 +60,27 @@ def test_it_is_accessible_and_as_wide_as_the_screen(
         folded.evaluate("each => { each.open = true; }")
     assert page.evaluate("document.documentElement.scrollWidth") == width
     accessible(page)
+
+
+@pytest.mark.parametrize("forced", ["none", "active"])
+def test_a_stretch_that_is_not_sure_is_hatched_whatever_colours_the_reader_has(
+    page: Page, tmp_path: Path, forced: Literal["none", "active"]
+) -> None:
+    page.emulate_media(forced_colors=forced)
+    (answer, *others) = WHOLE.recommendation
+    level = replace(answer, level_with=("w8a8", *("" for _ in (answer.stretches or answer.ranges)[1:])))
+    opened(page, tmp_path, replace(WHOLE, recommendation=(level, *others)))
+
+    drawn = (
+        page.locator(".strip")
+        .first.locator("li")
+        .evaluate_all(
+            """all => all.map((each) => [each.className, getComputedStyle(each, "::before").backgroundImage])"""
+        )
+    )
+    assert drawn[0][0] == "level"
+    assert {"gradient" in image for name, image in drawn if name == "level"} == {True}
+    assert {image for name, image in drawn if name != "level"} <= {"none"}
 
 
 def test_korean_breaks_between_words(page: Page, tmp_path: Path) -> None:

@@ -173,3 +173,14 @@ def test_remarks_of_successive_cells_stand_once_below_them() -> None:
     books = made[made.index('id="client"') :]
     assert books.count("the first half") == books.count("the rest") == 1
     assert books.count('<tr class="goes-on">') == len(cells) - 2
+
+
+def test_a_stretch_where_another_arm_may_be_as_good_is_hatched_and_the_legend_says_so() -> None:
+    summary = make_summary()
+    answer = summary.recommendation[0]
+    one_of = ("",) * (len(answer.ranges) - 1)
+    sure = rendered(replace(summary, recommendation=(replace(answer, level_with=("", *one_of)),), crossovers=()))
+    level = rendered(replace(summary, recommendation=(replace(answer, level_with=("w8a8", *one_of)),), crossovers=()))
+
+    assert (sure.count('class="level"'), "A hatched bar" in sure) == (0, False)
+    assert (level.count('class="level"'), "A hatched bar" in level) == (1, True)

@@ -72,6 +72,7 @@ def test_a_stretch_that_nothing_decides_belongs_to_no_arm() -> None:
         ("w4a8", "from 16", ""),
     ]
     assert [round(each.share, 3) for each in found.segments] == [0.667, 0.333]
+    assert [each.level for each in found.segments] == [True, False]
 
 
 def test_who_may_be_as_good_as_a_leader_stands_below_its_name() -> None:
@@ -86,6 +87,17 @@ def test_who_may_be_as_good_as_a_leader_stands_below_its_name() -> None:
     (found,) = answers(summary)
 
     assert [each.doubt for each in found.segments] == ["either arm from 6 to 9; not told apart from w8a8 at 4", ""]
+    assert [each.level for each in found.segments] == [True, False]
+
+
+def test_where_nobody_says_who_may_be_as_good_a_noisy_pair_of_the_leader_is_level() -> None:
+    _, summary = answered(metric="tpot_ms.p50")
+    noisy = replace(summary.crossovers[0], verdict="noisy")
+
+    assert noisy.arms == ("fp16", "w8a8")
+    assert answers(replace(summary, crossovers=(noisy,)))[0].level
+    assert not answers(replace(summary, crossovers=(replace(noisy, arms=("w8a8", "w4a16")),)))[0].level
+    assert not answers(replace(summary, crossovers=(replace(noisy, metric="ttft_ms.p50"),)))[0].level
 
 
 def test_a_row_of_which_one_repeat_was_limited_says_so_and_shows_the_other() -> None:

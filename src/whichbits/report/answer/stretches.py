@@ -20,7 +20,8 @@ _SEEN = 0.04
 class Segment:
     """A stretch of load in which one arm leads, or two are not told apart.
 
-    ``share`` is its part of the (log) load axis, 0 to 1; ``doubt`` says where it may end instead.
+    ``share`` is its part of the (log) load axis, 0 to 1; ``doubt`` says where it may end instead. ``level``: another
+    arm may be as good there, so that it must not look certain.
     """
 
     arm: str
@@ -28,6 +29,7 @@ class Segment:
     extent: str
     share: float
     doubt: str
+    level: bool
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,11 @@ class Answer:
     text: str
     segments: tuple[Segment, ...]
     doubts: tuple[str, ...]
+
+    @property
+    def level(self) -> bool:
+        """Whether another arm may be as good in any stretch."""
+        return any(segment.level for segment in self.segments)
 
 
 def answers(summary: Summary) -> tuple[Answer, ...]:
@@ -69,6 +76,7 @@ def _segments(entry: Recommendation, summary: Summary) -> tuple[Segment, ...]:
             else phrase("at {load}", load=short_load(loads[0])),
             share=_share(low or loads[0], high or loads[-1], loads[0], loads[-1]),
             doubt=_doubt(high, entry, level) if len(arms) == 1 else phrase("not told apart"),
+            level=bool(level) or len(arms) > 1 or _is_noisy(arms[0], entry, summary),
         )
         for (arms, low, high), level in zip(parts, level_with, strict=True)
     )
@@ -114,6 +122,13 @@ def _doubt(end: float | None, entry: Recommendation, level_with: str) -> str:
         phrase("not told apart from {list}", list=level_with) if level_with else "",
     )
     return joined("; ", filter(None, told))
+
+
+def _is_noisy(arm: str, entry: Recommendation, summary: Summary) -> bool:
+    """Return whether noise hides who leads in a pair of the arm; of a recommendation that tells no more than pairs."""
+    return not entry.level_with and any(
+        pair.verdict == "noisy" and pair.metric == entry.metric and arm in pair.arms for pair in summary.crossovers
+    )
 
 
 def _at(intervals: Sequence[tuple[float, float] | None], place: int) -> tuple[float, float] | None:
