@@ -102,18 +102,22 @@ def crossing_text(crossing: Crossing) -> str:
     """Return a crossing with its interval: ``5.02 (4.4 to 6.1)``."""
     if crossing.low is None or crossing.high is None:
         return short_load(crossing.load)
-    return phrase(
-        "{load} ({low} to {high})",
-        load=short_load(crossing.load),
-        low=short_load(crossing.low),
-        high=short_load(crossing.high),
-    )
+    low, high = short_load(crossing.low), short_load(crossing.high)
+    return phrase("{load} ({low} to {high})", load=short_load(crossing.load), low=low, high=high)
+
+
+def place_text(crossover: Crossover, crossing: Crossing) -> str:
+    """Return the same, or that no load can be named: within the loads compared it may lie anywhere."""
+    if crossover.is_placed(crossing):
+        return crossing_text(crossing)
+    low, high = short_load(crossover.loads[0]), short_load(crossover.loads[-1])
+    return phrase("not placed ({low} to {high})", low=low, high=high)
 
 
 def verdict_texts(crossover: Crossover) -> tuple[str, ...]:
     """Return where the pair crosses, an entry a crossing, or why there is no such load and what would find it."""
     if crossover.verdict == "crosses":
-        return tuple(crossing_text(crossing) for crossing in crossover.crossings)
+        return tuple(place_text(crossover, crossing) for crossing in crossover.crossings)
     more = crossover.repeats_needed
     wanted = (
         phrase(" ({more} more repeats)", more=more) if more and more > 1 else phrase(" (1 more repeat)") if more else ""
@@ -145,13 +149,15 @@ _NOT_CROSSING = {
 
 
 def leader_text(crossover: Crossover) -> str:
-    """Return who leads from the low to the high end: ``w4a8 → fp16``, or one name where it stays.
+    """Return who leads from the low to the high end: ``w4a8 → fp16``, an arm a stretch, or one name where it stays.
 
     ``?`` stands where noise hides who leads.
     """
     nobody = "?" if crossover.verdict == "noisy" else phrase("tie")
     low, high = crossover.leader_low_load or nobody, crossover.leader_high_load or nobody
-    return low if low == high and len(crossover.crossings) < 2 else phrase("{low} → {high}", low=low, high=high)
+    if crossover.leaders[-1:] == (high,):
+        return joined(" → ", crossover.leaders)
+    return low if low == high else phrase("{low} → {high}", low=low, high=high)
 
 
 def interruption(summary: Summary) -> str:

@@ -36,6 +36,24 @@ def test_ratios_are_told_with_the_intervals_that_there_are(intervals: Intervals,
     assert found.evidence == (evidence,)
 
 
+def test_a_crossing_that_may_lie_anywhere_is_said_without_a_load() -> None:
+    crossing = Crossover(
+        metric="tpot_ms.p50",
+        arms=("a", "b"),
+        verdict="crosses",
+        crossings=(Crossing(1.5, 1.0, 100.0),),
+        leader_low_load="b",
+        leader_high_load="a",
+        load_unit="concurrency",
+        loads=(1.0, 10.0, 100.0),
+        ratios=(1.1, 0.9, 0.8),
+    )
+
+    (found,) = crossings(Observed(manifest(), (), (crossing,)))
+
+    assert "a passes b at a load not placed within 1 to 100" in found.text
+
+
 @pytest.mark.parametrize(
     ("needed", "settled_by"),
     [

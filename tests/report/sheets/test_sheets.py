@@ -195,12 +195,18 @@ def test_a_rung_says_who_leads_and_where_that_changes() -> None:
     crossover = replace(
         make_summary().crossovers[0],
         verdict="crosses",
+        arms=("w4a16", "w8a8"),
         crossings=(Crossing(10.0, 8.0, 13.0),),
         leader_low_load="w4a16",
         leader_high_load="w8a8",
     )
 
     assert rung_text(crossover) == "w4a16 → w8a8 at 10 (8 to 13)"
+    twice = replace(crossover, crossings=(Crossing(12.0, 9.0, 14.0), Crossing(197.0, 150.0, 240.0)))
+    there_and_back = replace(twice, arms=("w8a8", "w4a16"), leader_low_load="w8a8")
+    assert rung_text(there_and_back) == "w8a8 → w4a16 → w8a8 at 12 (9 to 14), 197 (150 to 240)"
+    anywhere = replace(crossover, crossings=(Crossing(1.5, 1.0, 100.0),), loads=(1.0, 10.0, 100.0))
+    assert rung_text(anywhere) == "w4a16 → w8a8, not placed (1 to 100)"
     led = replace(crossover, verdict="none", leader_high_load="w4a16", loads=(1.0, 16.0, 64.0))
     assert rung_text(led) == "w4a16 from 1 to 64"
     assert rung_text(replace(led, loads=(64.0,))) == "w4a16 at 64"

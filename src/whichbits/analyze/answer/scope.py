@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from whichbits.analyze.curves.load_curves import METRICS, load_words, range_words
+from whichbits.analyze.curves.load_curves import METRICS, crossing_words
 from whichbits.analyze.findings.observed import load_of
 from whichbits.analyze.summary import ArmSummary, CellSummary, Crossover, Finding
 from whichbits.analyze.summary.verdicts import Regime
@@ -78,16 +78,7 @@ def _turn(crossover: Crossover) -> str | None:
         return None
     where = joined(
         ", ",
-        (
-            load_words(crossing.load)
-            if crossing.low is None or crossing.high is None
-            else phrase(
-                "{load} ({range_words})",
-                load=load_words(crossing.load),
-                range_words=range_words((crossing.low, crossing.high)),
-            )
-            for crossing in crossover.crossings
-        ),
+        (crossing_words(crossover, crossing) for crossing in crossover.crossings),
     )
     return phrase(
         "the load: {arms} trade places in {name} at {where}",

@@ -10,7 +10,7 @@ import numpy as np
 
 from whichbits.analyze.curves.meaning import meaning
 from whichbits.analyze.curves.unequal_repeats import levels
-from whichbits.analyze.summary import CellSummary, Distribution, Metric
+from whichbits.analyze.summary import CellSummary, Crossing, Crossover, Distribution, Metric
 from whichbits.language.phrase import Phrase, phrase
 from whichbits.record.timelines import Floats
 
@@ -98,6 +98,17 @@ def unit_behind(load: str, unit: AxisUnit) -> Phrase:
 def range_words(interval: tuple[float, float]) -> str:
     """Return an interval of load as people say it: ``9.5 to 16``."""
     return phrase("{interval} to {interval_2}", interval=load_words(interval[0]), interval_2=load_words(interval[1]))
+
+
+def crossing_words(crossover: Crossover, crossing: Crossing) -> str:
+    """Return the load of a crossing with its interval, or that it may be any of those compared."""
+    if not crossover.is_placed(crossing):
+        return phrase("a load not placed within {loads}", loads=range_words((crossover.loads[0], crossover.loads[-1])))
+    if crossing.low is None or crossing.high is None:
+        return load_words(crossing.load)
+    return phrase(
+        "{load} ({range_words})", load=load_words(crossing.load), range_words=range_words((crossing.low, crossing.high))
+    )
 
 
 def why_unusable(cell: CellSummary) -> str | None:

@@ -7,10 +7,10 @@ from whichbits.analyze.crossings.bands import SPREAD
 from whichbits.analyze.crossings.foremost import MOST_ARMS
 from whichbits.analyze.crossings.tails import pair_and_leads, tails_apart, tails_not_compared
 from whichbits.analyze.curves.cost import cheapest_at_slo
-from whichbits.analyze.curves.load_curves import HEADLINES, METRICS, load_words, range_words
+from whichbits.analyze.curves.load_curves import HEADLINES, METRICS, crossing_words
 from whichbits.analyze.curves.slo import slo_loads
 from whichbits.analyze.findings.observed import Observed
-from whichbits.analyze.summary import Crossing, Crossover, Finding
+from whichbits.analyze.summary import Crossover, Finding
 from whichbits.language.phrase import joined, listed, phrase
 
 
@@ -105,7 +105,7 @@ def service_levels(observed: Observed) -> Iterator[Finding]:
 
 
 def _crossing_pair(crossover: Crossover) -> str:
-    *before, last = (_crossing_words(crossing) for crossing in crossover.crossings)
+    *before, last = (crossing_words(crossover, crossing) for crossing in crossover.crossings)
     if not before:
         return phrase(
             "{other} passes {leader_low_load} at {last}",
@@ -119,14 +119,6 @@ def _crossing_pair(crossover: Crossover) -> str:
         other=_other(crossover),
         list=joined(", ", before),
         last=last,
-    )
-
-
-def _crossing_words(crossing: Crossing) -> str:
-    if crossing.low is None or crossing.high is None:
-        return load_words(crossing.load)
-    return phrase(
-        "{load} ({range_words})", load=load_words(crossing.load), range_words=range_words((crossing.low, crossing.high))
     )
 
 

@@ -57,3 +57,17 @@ class Crossover:
     """Arms whose ratio lies within 1 + margin, either way, are taken as equal."""
     spread_assumed: bool = False
     """True if there is one repeat only: how much repeats differ is then assumed, not measured."""
+
+    def is_placed(self, crossing: Crossing) -> bool:
+        """Return whether more is known of a crossing than that it lies in the range of loads compared."""
+        if crossing.low is None or crossing.high is None or not self.loads:
+            return True  # nobody estimated an interval: the load stands for itself
+        return crossing.low > self.loads[0] or crossing.high < self.loads[-1]
+
+    @property
+    def leaders(self) -> tuple[str, ...]:
+        """The arms that lead from the lowest load to the highest, in turn; empty where nothing crosses."""
+        if self.verdict != "crosses" or self.leader_low_load is None:
+            return ()
+        after = self.arms[1] if self.leader_low_load == self.arms[0] else self.arms[0]
+        return tuple((self.leader_low_load, after)[turn % 2] for turn in range(len(self.crossings) + 1))

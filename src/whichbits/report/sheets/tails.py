@@ -4,7 +4,7 @@ from whichbits.analyze.summary import Crossover, Summary
 from whichbits.language.phrase import joined, phrase
 from whichbits.record.schema import Manifest
 from whichbits.report.sheets.sheet import Sheet
-from whichbits.report.wording import LOAD_NAMES, MISSING, crossing_text, short_load
+from whichbits.report.wording import LOAD_NAMES, MISSING, leader_text, short_load, verdict_texts
 
 _TIMES = {"tpot_ms": "TPOT", "itl_ms": "ITL", "ttft_ms": "TTFT", "e2e_ms": "E2E"}
 _RUNGS = ("p50", "p90", "p99")
@@ -48,14 +48,15 @@ def rung_text(crossover: Crossover | None) -> str:
     if crossover is None:
         return MISSING
     if crossover.verdict == "crosses":
-        where = joined(", ", (crossing_text(crossing) for crossing in crossover.crossings))
-        return phrase(
-            "{leader_low_load} → {leader_high_load} at {where}",
-            leader_low_load=crossover.leader_low_load or phrase("tie"),
-            leader_high_load=crossover.leader_high_load or phrase("tie"),
-            where=where,
-        )
+        return _crossing(crossover)
     return {"none": _throughout(crossover), "tie": phrase("tie"), "noisy": phrase("too noisy")}[crossover.verdict]
+
+
+def _crossing(crossover: Crossover) -> str:
+    leaders, where = leader_text(crossover), joined(", ", verdict_texts(crossover))
+    if any(map(crossover.is_placed, crossover.crossings)):
+        return phrase("{leaders} at {where}", leaders=leaders, where=where)
+    return phrase("{leaders}, {where}", leaders=leaders, where=where)
 
 
 def _throughout(crossover: Crossover) -> str:
