@@ -132,6 +132,28 @@ def test_scope_says_what_was_measured_and_null_what_nobody_told() -> None:
     assert silent.holds_for["hardware"] is silent.holds_for["model"] is None
 
 
+@pytest.mark.parametrize(
+    ("loads", "said"),
+    [
+        ((1, 5, 23, 108, 512, 50, 73), "c1, c5, c23, c50, c73, c108, c512"),
+        ((1, 5, 23, 108, 512, 50, 73, 89, 98), "c1 to c512 (9 loads)"),
+        ((), None),
+    ],
+)
+def test_loads_are_said_in_rising_order_and_many_by_their_range(loads: tuple[int, ...], said: str | None) -> None:
+    cell = summaries(TPOT)[0]
+    cells = [replace(cell, concurrency=load) for load in loads]
+
+    assert holds_for(manifest(), ARMS, [*cells, *cells])["loads"] == said
+
+
+def test_rates_are_said_in_rising_order_too() -> None:
+    cell = replace(summaries(TPOT)[0], concurrency=None)
+    cells = [replace(cell, request_rate=rate) for rate in (10.0, 2.5, 4.0)]
+
+    assert holds_for(manifest(), ARMS, cells)["loads"] == "2.5/s, 4/s, 10/s"
+
+
 def test_what_would_flip_it_names_the_crossing_the_room_and_causes() -> None:
     roomy = {name: replace(each, capacity=room(102_400, 100)) for name, each in ARMS.items()}
     short = {name: replace(each, capacity=room(600_000, 100)) for name, each in ARMS.items()}

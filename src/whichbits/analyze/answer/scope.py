@@ -30,6 +30,9 @@ FLIPS = {
 }
 """By the finding that shows it."""
 
+_MOST_LOADS = 8
+"""Loads that are named one by one."""
+
 
 def holds_for(
     manifest: Manifest, arms: Mapping[str, ArmSummary], cells: Sequence[CellSummary]
@@ -37,13 +40,12 @@ def holds_for(
     """Return hardware, model, traffic, engine and loads in words; None for what the run does not tell."""
     devices = _distinct(_device(arm, manifest) for arm in arms.values())
     engines = _distinct(joined(" ", filter(None, (arm.engine, arm.engine_version))) for arm in arms.values())
-    loads = list(dict.fromkeys(load_of(cell) for cell in cells if cell.state == "done"))
     return {
         "hardware": devices,
         "model": _distinct(arm.model for arm in arms.values()),
         "engine": engines,
         "traffic": _traffic(manifest.study, cells),
-        "loads": joined(", ", loads) or None,
+        "loads": _loads([cell for cell in cells if cell.state == "done"]) or None,
     }
 
 
@@ -117,6 +119,15 @@ def _traffic(study: Mapping[str, Any], cells: Sequence[CellSummary]) -> str | No
         output=amount(round(output), "output token"),
     )
     return phrase("{kind}, {lengths}", kind=kind, lengths=lengths) if kind else lengths
+
+
+def _loads(cells: Sequence[CellSummary]) -> str:
+    """Return the loads in rising order, each by its name while they are few: a search adds them as it goes."""
+    rising = sorted(cells, key=lambda cell: (cell.request_rate or 0.0, cell.concurrency or 0))
+    names = list(dict.fromkeys(map(load_of, rising)))
+    if len(names) <= _MOST_LOADS:
+        return joined(", ", names)
+    return phrase("{low} to {high} ({loads})", low=names[0], high=names[-1], loads=amount(len(names), "load"))
 
 
 def _kind(study: Mapping[str, Any], cells: Sequence[CellSummary]) -> str | None:
