@@ -116,3 +116,29 @@ def test_json_is_the_same_in_every_language(verb: str, capsys: pytest.CaptureFix
     texts = [json.dumps(each, ensure_ascii=False) for each in told]
     assert not any("가" <= letter <= "힣" for letter in texts[1])
     assert told[0].keys() == told[1].keys()
+
+
+@pytest.mark.parametrize("flag", [["--lang", "ko"], ["--lang=ko"]])
+def test_the_language_may_stand_before_the_verb(flag: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code([*flag, "doctor", "--help"]) == 0
+    before = capsys.readouterr()
+    assert exit_code(["doctor", *flag, "--help"]) == 0
+
+    assert before == capsys.readouterr()
+    assert "사용법: whichbits doctor" in before.out
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["--lang", "ko"], "unknown_command"),
+        (["--lang"], "unknown_command"),
+        (["--lang", "fr", "doctor"], "flag_value_unusable"),
+        (["--lang", "ko", "doctor", "--lang", "en"], "flag_repeated"),
+    ],
+)
+def test_a_language_without_its_verb_or_value_is_told(
+    words: list[str], code: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code(words) == 2
+    assert code in capsys.readouterr().err

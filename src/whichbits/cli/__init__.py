@@ -91,6 +91,7 @@ def exit_code(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code."""
     if not os.environ.get(LANGUAGE_VARIABLE, "unset"):
         del os.environ[LANGUAGE_VARIABLE]  # a CI step's variable without a value asks for nothing
+    arguments = _language_behind_the_verb(arguments)
     try:
         spoken = _with_its_help(arguments)
         outcome = spoken(arguments, exit_on_error=False, print_error=False, result_action="return_value")
@@ -107,6 +108,14 @@ def exit_code(arguments: Sequence[str]) -> int:
             raise
         return _explain(_TOLD[error.errno](error), arguments)
     return outcome if isinstance(outcome, int) else 0
+
+
+def _language_behind_the_verb(arguments: Sequence[str]) -> Sequence[str]:
+    """Return a command line that begins with its language as the verbs take it: ``--lang ko doctor`` is a habit."""
+    first = arguments[0] if arguments else ""
+    words = 2 if first == LANGUAGE_FLAG else 1 if first.startswith(f"{LANGUAGE_FLAG}=") else 0
+    verb = arguments[words : words + 1]
+    return [*verb, *arguments[:words], *arguments[words + 1 :]] if words and verb else arguments
 
 
 def _with_its_help(arguments: Sequence[str]) -> App:
