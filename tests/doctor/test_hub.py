@@ -64,9 +64,9 @@ def hub(status: int, code: str = "") -> Iterator[tuple[str, list[tuple[str, str 
             thread.join()
 
 
-def said(monkeypatch: pytest.MonkeyPatch, address: str) -> list[Diagnosis]:
+def said(monkeypatch: pytest.MonkeyPatch, address: str, model: str = ARM.model) -> list[Diagnosis]:
     monkeypatch.setenv("HF_ENDPOINT", address)
-    return list(check_hub("arm a", ARM))
+    return list(check_hub("arm a", ARM.model_copy(update={"model": model})))
 
 
 def test_a_model_that_will_be_fetched_is_asked_for_with_the_token(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,3 +120,46 @@ def test_a_hub_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_hub_that_may_not_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     assert [each.code for each in said(monkeypatch, NOBODY_LISTENS)] == ["hub_offline"]
+
+
+@pytest.mark.parametrize(
+    ("model", "code"),
+    [
+        ("models/qwen2.5-7b-fp16", "model_folder_missing"),
+        ("checkpoints/qwen2.5-7b-fp16", "model_folder_missing"),
+        ("Qwen/Qwen2.5-7B-Instruct", "hub_unreachable"),
+        ("gpt2", "hub_unreachable"),
+    ],
+)
+def test_a_folder_that_is_not_there_is_told_as_one(
+    model: str, code: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "checkpoints").mkdir()
+    monkeypatch.chdir(tmp_path)
+    (found,) = said(monkeypatch, NOBODY_LISTENS, model)
+
+    assert (found.code, found.state) == (code, "problem")
+    if code == "model_folder_missing":
+        assert found.found == f"there is no folder {model} in {tmp_path}"
+        assert found.why == f"so it is taken for a name on the Hugging Face hub, and {NOBODY_LISTENS} cannot be reached"
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [(404, "model_folder_missing"), (401, "model_folder_missing"), (307, "hub")]
+)
+def test_what_the_hub_has_is_fetched_though_a_folder_is_called_like_its_owner(
+    status: int, code: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "Qwen").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: Usage(0, 0, 2**50))
+    with hub(status) as (address, _):
+        assert [each.code for each in said(monkeypatch, address)] == [code]
+
+
+def test_a_folder_that_is_not_there_needs_no_hub_to_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    (found,) = said(monkeypatch, NOBODY_LISTENS, "models/qwen2.5-7b-fp16")
+
+    assert found.code == "model_folder_missing"
+    assert (found.why or "").endswith("HF_HUB_OFFLINE forbids to fetch it")

@@ -16,18 +16,42 @@ _HUB = "https://huggingface.co"
 _SECONDS = 5.0
 _GIB = 2**30
 _REFUSALS = (401, 403)
+_NOT_FOUND = 404
 
 
 def check_hub(subject: str, arm: Arm) -> Iterator[Diagnosis]:
     """Say whether the arm's model can be fetched; asks the hub for the header of one file."""
     address = (os.environ.get("HF_ENDPOINT") or _HUB).rstrip("/")
     if os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0"):
-        yield _offline(subject, arm)
+        folder = _no_folder(subject, arm, "HF_HUB_OFFLINE forbids to fetch it")
+        yield folder if _reads_like_a_folder(arm.model) else _offline(subject, arm)
         return
     found = asyncio.run(_asked(subject, arm, address))
     yield found
     if found.state == "good":
         yield from _room(subject, arm)
+
+
+def _reads_like_a_folder(model: str) -> bool:
+    """Return whether a name of the hub's form, ``owner/name``, rather means a folder that is not there.
+
+    It does where there is a folder of the owner's name here, and where the owner would be ``models``: below that
+    address the hub has its list of models, so nobody can be called so.
+    """
+    owner, _, name = model.partition("/")
+    return bool(name) and (owner == "models" or Path(owner).is_dir())
+
+
+def _no_folder(subject: str, arm: Arm, not_fetched: str) -> Diagnosis:
+    return Diagnosis(
+        "model_folder_missing",
+        "problem",
+        subject,
+        f"there is no folder {arm.model} in {Path.cwd()}",
+        why=f"so it is taken for a name on the Hugging Face hub, and {not_fetched}",
+        fix="make or fetch it first (a comment in the study may say how), start from where it lies, or name its whole "
+        "path",
+    )
 
 
 def _offline(subject: str, arm: Arm) -> Diagnosis:
@@ -56,6 +80,8 @@ async def _asked(subject: str, arm: Arm, address: str) -> Diagnosis:
         ):
             return _answered(subject, arm, address, answer.status, answer.headers.get("X-Error-Code", ""))
     except (aiohttp.ClientError, TimeoutError, OSError, ValueError):
+        if _reads_like_a_folder(arm.model):
+            return _no_folder(subject, arm, f"{address} cannot be reached")
         return _unreachable(subject, arm, address)
 
 
@@ -72,7 +98,10 @@ def _token() -> str | None:
 def _answered(subject: str, arm: Arm, address: str, status: int, code: str) -> Diagnosis:
     if code == "GatedRepo" or (status in _REFUSALS and not code and _token() is not None):
         return _gated(subject, arm, address)
-    if status in _REFUSALS or code in ("RepoNotFound", "RevisionNotFound"):
+    is_folder = _reads_like_a_folder(arm.model)
+    if status in _REFUSALS or code in ("RepoNotFound", "RevisionNotFound") or (is_folder and status == _NOT_FOUND):
+        if is_folder:
+            return _no_folder(subject, arm, f"{address} shows no such model")
         return _unknown_there(subject, arm, address)
     return good("hub", subject, f"{arm.model} is not on this machine and will be fetched from {address}")
 
