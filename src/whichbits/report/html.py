@@ -26,7 +26,7 @@ from whichbits.report.answer.predicted import banner, is_predicted
 from whichbits.report.answer.stretches import answers
 from whichbits.report.answer.validity import measured_loads, scope_text
 from whichbits.report.cells.measures import BETTER, MEASURES, name_of
-from whichbits.report.cells.pooled import repeats
+from whichbits.report.cells.pooled import repeats, repeats_text
 from whichbits.report.cells.table import groups, has_thin
 from whichbits.report.coded import coded
 from whichbits.report.palette import signs
@@ -119,6 +119,7 @@ def _said(summary: Summary, manifest: Manifest, spoken: Language) -> dict[str, o
         "resumed": resumptions(manifest),
         "several_loads": len(measured_loads(summary)) > 1,
         "repeats": repeats(summary),
+        "repeats_text": repeats_text(summary),
         "answers": answers(summary),
         "policy": POLICY,
         "regimes": regimes.rows(summary),

@@ -9,7 +9,7 @@ from whichbits.record.schema import Manifest
 from whichbits.report.answer import cost, predicted
 from whichbits.report.answer.cost import cost_headings, cost_rows
 from whichbits.report.cells.measures import MEASURES, headlines, name_of
-from whichbits.report.cells.pooled import repeats
+from whichbits.report.cells.pooled import repeats_text
 from whichbits.report.cells.table import Row, groups, has_spread, has_thin
 from whichbits.report.markup import escaped, strong, table
 from whichbits.report.sheets import Sheet, causes, quality
@@ -43,7 +43,9 @@ def cells(summary: Summary, say: Say) -> Iterable[str]:
     headings = (phrase("load"), phrase("arm"), phrase("sent"), phrase("failed"), *measures, phrase("client"))
     rows = [_row(row, say) for group in groups(summary) for row in group]
     yield table(tuple(map(say, headings)), rows, numbers=range(2, len(headings) - 1))
-    apart = phrase("medians of {repeats} repeats, ± half their range from half a percent on", repeats=repeats(summary))
+    apart = phrase(
+        "medians of {repeats} repeats, ± half their range from half a percent on", repeats=repeats_text(summary)
+    )
     legend = [
         say(phrase("**bold** best of the load")),
         *([say(THIN_LEGEND).replace("~", r"\~")] if has_thin(summary) else []),

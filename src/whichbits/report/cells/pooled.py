@@ -6,6 +6,7 @@ from itertools import groupby
 from statistics import median
 
 from whichbits.analyze.summary import CellSummary, Summary
+from whichbits.language.phrase import phrase
 from whichbits.report.wording import load_of, load_text
 
 Reading = Callable[[CellSummary], float | None]
@@ -80,6 +81,13 @@ def by_arm(summary: Summary) -> tuple[Pooled, ...]:
 def repeats(summary: Summary) -> int:
     """Return the most cells that an arm has at a load."""
     return max((len(each.cells) for each in pooled(summary)), default=0)
+
+
+def repeats_text(summary: Summary) -> str:
+    """Return how many cells an arm has at a load: ``9``, or ``1 to 9`` where a search repeated some more."""
+    counts = [len(each.cells) for each in pooled(summary)]
+    fewest, most = min(counts, default=0), max(counts, default=0)
+    return str(most) if fewest == most else phrase("{fewest} to {most}", fewest=fewest, most=most)
 
 
 def _pooled(load: float, cells: tuple[CellSummary, ...]) -> Pooled:

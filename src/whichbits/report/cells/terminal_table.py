@@ -11,7 +11,7 @@ from whichbits.analyze.summary import Summary
 from whichbits.language.language import Say
 from whichbits.language.phrase import phrase
 from whichbits.report.cells.measures import MEASURES, Measure
-from whichbits.report.cells.pooled import repeats
+from whichbits.report.cells.pooled import repeats, repeats_text
 from whichbits.report.cells.table import Row, Value, groups, has_spread, has_thin
 from whichbits.report.fitted import Fitted
 from whichbits.report.wording import BEST_LEGEND, MISSING, THIN_LEGEND, plain
@@ -63,7 +63,9 @@ def cap_text(summary: Summary) -> str:
 
 def legend(summary: Summary, say: Say) -> Text:
     """Return what the marks mean."""
-    apart = phrase("± half the range of the {repeats} repeats; the number is their median", repeats=repeats(summary))
+    apart = phrase(
+        "± half the range of the {repeats} repeats; the number is their median", repeats=repeats_text(summary)
+    )
     parts = [
         BEST_LEGEND,
         *([THIN_LEGEND] if has_thin(summary) else []),
