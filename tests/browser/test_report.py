@@ -83,6 +83,24 @@ def test_a_stretch_that_is_not_sure_is_hatched_whatever_colours_the_reader_has(
     assert {image for name, image in drawn if name != "level"} <= {"none"}
 
 
+@pytest.mark.parametrize("table", ["#cells .scroll", "#latency-split .scroll", "#crossings .scroll >> nth=0"])
+def test_on_a_phone_a_wide_table_shows_that_it_goes_on_and_keeps_what_its_rows_are(
+    page: Page, tmp_path: Path, table: str
+) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    box = opened(page, tmp_path).locator(table)
+    name = box.locator("tbody tr th").first
+
+    assert box.evaluate("each => each.scrollWidth > each.clientWidth")
+    # What covers the shade moves with the table, the shade itself does not.
+    assert box.evaluate("each => getComputedStyle(each).backgroundAttachment") == "local, local, scroll, scroll"
+    before = name.bounding_box()
+    box.evaluate("each => { each.scrollLeft = 9999; }")
+    assert before is not None
+    assert name.bounding_box() == before
+    assert before["width"] < 390 / 2
+
+
 def test_korean_breaks_between_words(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, code="ko")
 

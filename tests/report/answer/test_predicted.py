@@ -121,3 +121,16 @@ def test_every_report_of_a_prediction_says_so_before_any_number_and_has_its_inte
     assert value in page
     assert value in report
     assert "measured at" not in page + report
+
+
+@pytest.mark.parametrize(
+    ("rests_on", "constants"),
+    [
+        ("AccelMark, calibration h200-vllm-0.25", "AccelMark, calibration h200-vllm-0.25"),
+        ("calibration h200-vllm-0.25, AccelMark", "AccelMark, calibration h200-vllm-0.25"),
+        ("calibrated, AccelMark", "AccelMark, with a calibration of your own"),
+        ("AccelMark", "AccelMark, no calibration for this GPU and engine"),
+    ],
+)
+def test_a_calibration_is_named_once_among_the_constants(rests_on: str, constants: str) -> None:
+    assert f"constants: {constants}" in told(predicted("H200", rests_on)).split("\n")

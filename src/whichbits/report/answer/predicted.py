@@ -38,7 +38,8 @@ def cautions(summary: Summary) -> Iterator[str]:
     """Return why a prediction is less than a measurement, in short."""
     yield phrase("a model's numbers: no request was sent, no server answered")
     constants = _constants(summary)
-    yield phrase("constants: {told}", told=joined(", ", (*constants, _calibration(constants))))
+    tables = (source for source in constants if not source.startswith(_FITTED))
+    yield phrase("constants: {told}", told=joined(", ", (*tables, _calibration(constants))))
     yield from _how_far_off(summary, constants)
     yield phrase("TTFT near saturation is what it knows least: off by half and more where that was measured")
 
