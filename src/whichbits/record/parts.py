@@ -147,11 +147,16 @@ def _interrupted(cell: Cell, requests: pa.Table) -> Cell:
         cell,
         state="interrupted",
         requests=requests.num_rows,
-        failed=requests.num_rows - requests.column("error_code").null_count,
+        failed=_failed(requests.column("error_code")),
         started_ns=pc.min(requests.column("scheduled_ns")).as_py(),
         finished_ns=pc.max(requests.column("finished_ns")).as_py(),
         notes=(*cell.notes, "whichbits was killed during the cell: these are the requests that had ended"),
     )
+
+
+def _failed(codes: pa.ChunkedArray) -> int:
+    """Count failures; what the user's stop cut off, before the kill, is none."""
+    return len(codes) - codes.null_count - (pc.sum(pc.equal(codes, "cancelled")).as_py() or 0)
 
 
 def _batch(records: Sequence[RequestRecord]) -> pa.RecordBatch:
