@@ -51,6 +51,7 @@ from whichbits.report.wording import (
     leader_text,
     moment,
     number,
+    plain,
     resume_command,
     resumptions,
     short_load,
@@ -92,7 +93,7 @@ def html(
     content = _content(summary, manifest, spoken, requests)
     text = b""
     for most_rows in MOST_ROWS:
-        text = page.render(content, most_rows=most_rows).encode()
+        text = plain(page.render(content, most_rows=most_rows)).encode()
         if len(text) <= MOST_BYTES:
             break
     return {"report.html": text}

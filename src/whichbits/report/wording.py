@@ -206,7 +206,6 @@ def moment(created: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return text that cannot steer a terminal: control characters but newline and tab become visible."""
-    return "".join(
-        "\N{REPLACEMENT CHARACTER}" if unicodedata.category(c) in ("Cc", "Cf") and c not in "\n\t" else c for c in text
-    )
+    """Return text that cannot steer a terminal or turn a line round: of control characters, newline and tab stay."""
+    odd = (c for c in set(text) - {"\n", "\t"} if unicodedata.category(c) in ("Cc", "Cf"))
+    return text.translate(dict.fromkeys(map(ord, odd), "\N{REPLACEMENT CHARACTER}"))
