@@ -154,7 +154,7 @@ def test_sections_of_which_nothing_is_known_are_not_there() -> None:
 
 def test_a_run_that_was_cut_short_says_what_finished_and_how_to_go_on() -> None:
     summary = make_summary()
-    cut = replace(summary.cells[-1], state="interrupted", failed=3, errors={"cancelled": 3})
+    cut = replace(summary.cells[-1], state="interrupted", failed=0, errors={"cancelled": 3})
 
     page = Page(rendered(replace(summary, interrupted=True, cells=(*summary.cells[:-1], cut))))
 
