@@ -52,8 +52,12 @@ SHAPES = {
     "1M": Shape(),
     "10M": Shape(per_stream=30, at_least=120),
     "600 cells": Shape(arms=10, loads=tuple(range(1, 21)), repeats=3, output_tokens=40),
+    "60 loads": Shape(arms=2, loads=tuple(range(1, 61)), repeats=5, output_tokens=40),
+    "300 arms": Shape(arms=300, loads=(4, 32), repeats=1, per_stream=2, output_tokens=24),
+    "60 arms": Shape(arms=60, loads=tuple(range(1, 11)), output_tokens=16),
+    "400 loads": Shape(arms=2, loads=tuple(range(1, 401)), repeats=1, per_stream=1, output_tokens=10),
 }
-"""48 cells with 6,000 requests of 170 tokens; ten times that; and many small cells."""
+"""48 cells with 6,000 requests of 170 tokens; ten times that; and many small cells in shapes that strain a report."""
 
 
 @dataclass(frozen=True)

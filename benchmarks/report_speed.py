@@ -1,6 +1,6 @@
 """How long ``whichbits report`` takes on runs of mock timings, how large its page is, and how soon a browser has it.
 
-    python benchmarks/report_speed.py [--shape 1M] [--lang en] [--times 3] [--browser]
+    python benchmarks/report_speed.py [--shape 1M] [--lang en] [--times 3] [--browser] [--every]
 
 Each report is made by a new process, as a user's is. The best of some is what a quiet machine gives; processor time and
 the ratio to an empty ``whichbits --help`` say more where it is not. With ``--browser``, Chromium opens the page through
@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,6 +82,24 @@ def size_of(folder: Path) -> str:
     return f"{len(cells)} cells, {requests:,} requests, {tokens:,} tokens"
 
 
+def compared(shapes: Sequence[str], times: int) -> None:
+    """Print a row a shape: what its report takes as multiples of the first one's, and how large its files are."""
+    first: Cost | None = None
+    print("| run | processor | memory | `report.html` | `report.md` |\n|---|---|---|---|---|")
+    for shape in shapes:
+        with tempfile.TemporaryDirectory() as parent:
+            folder = written(shape, parent)
+            taken = [cost("report", str(folder)) for _ in range(times)]
+            best = Cost(*(min(getattr(each, name) for each in taken) for name in ("wall_s", "processor_s", "peak_mb")))
+            first = first or best
+            sizes = [(folder / name).stat().st_size / _MEGABYTE for name in ("report.html", "report.md")]
+            ratios = best.processor_s / first.processor_s, best.peak_mb / first.peak_mb
+            print(
+                f"| {shape} | x {ratios[0]:.1f} | x {ratios[1]:.1f} | {sizes[0]:.2f} MB | {sizes[1]:.2f} MB |",
+                flush=True,
+            )
+
+
 def main() -> None:
     """Print the size of the run, then what its report takes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -88,7 +107,11 @@ def main() -> None:
     parser.add_argument("--lang", choices=("en", "ko"), default="en")
     parser.add_argument("--times", type=int, default=3)
     parser.add_argument("--browser", action="store_true")
+    parser.add_argument("--every", action="store_true", help="every shape, as multiples of the first")
     asked = parser.parse_args()
+    if asked.every:
+        compared([shape for shape in SHAPES if shape != "10M"], asked.times)
+        return
     with tempfile.TemporaryDirectory() as parent:
         folder = written(asked.shape, parent)
         taken = [cost("report", str(folder), "--lang", asked.lang) for _ in range(asked.times)]
@@ -98,7 +121,8 @@ def main() -> None:
         ratio = processor_s / min(cost("--help").processor_s for _ in range(asked.times))
         print(f"processor   {processor_s:6.2f} s, {ratio:.0f} times `whichbits --help`")
         print(f"memory      {max(each.peak_mb for each in taken):6.0f} MB at its peak")
-        print(f"report.html {(folder / 'report.html').stat().st_size / _MEGABYTE:6.2f} MB")
+        for name in ("report.html", "report.md", "summary.json"):
+            print(f"{name:<12}{(folder / name).stat().st_size / _MEGABYTE:6.2f} MB")
         if asked.browser:
             first_s, painted_s, charts = opened(folder / "report.html")
             print(f"browser     {first_s:6.2f} s to the first content, {painted_s:.2f} s to all of {charts} charts")

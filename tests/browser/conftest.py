@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.record.make_run import make_run
 
 CHROMIUM = os.environ.get("WHICHBITS_CHROMIUM") or shutil.which("chromium")
+_PATIENCE_MS = 60_000
+"""Pages are there in moments; on a busy machine in more of them."""
 _QUIET = (
     "--disable-gpu",
     "--disable-quic",
@@ -33,9 +35,12 @@ class Site:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     assert CHROMIUM is not None, "install chromium, or name it as WHICHBITS_CHROMIUM"
+    expect.set_options(timeout=_PATIENCE_MS)
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=[*_QUIET, *(["--no-sandbox"] if os.getuid() == 0 else [])]
+            executable_path=CHROMIUM,
+            args=[*_QUIET, *(["--no-sandbox"] if os.getuid() == 0 else [])],
+            timeout=2 * _PATIENCE_MS,
         )
         yield chromium
         chromium.close()
@@ -45,6 +50,7 @@ def browser() -> Iterator[Browser]:
 def page(browser: Browser) -> Iterator[Page]:
     """A page that fails its test if anything is asked of another place, or a script errs."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(_PATIENCE_MS)
     opened = context.new_page()
     wrong: list[str] = []
     opened.on("pageerror", lambda error: wrong.append(str(error)))
@@ -53,6 +59,16 @@ def page(browser: Browser) -> Iterator[Page]:
     yield opened
     context.close()
     assert wrong == []
+
+
+def at_rest(page: Page) -> None:
+    """Wait for what a page loads late, and end what moves: half way, colours and places are those of no page."""
+    page.evaluate("document.fonts.ready.then(() => true)")
+    page.evaluate(
+        """() => document.getAnimations().forEach((each) => {
+          if (each.effect.getComputedTiming().endTime === Infinity) each.cancel(); else each.finish();
+        })"""
+    )
 
 
 def _is_ours(url: str) -> bool:
@@ -71,4 +87,4 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         address = process.stdout.readline().strip()
         yield Site(address.rstrip("/"), runs)
         process.terminate()
-        assert process.wait(10) == 0
+        assert process.wait(60) == 0

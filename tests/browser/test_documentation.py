@@ -12,6 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, ViewportSize, expect
 
 from docs.pages import sources
+from tests.browser.conftest import at_rest
 
 pytestmark = pytest.mark.browser
 
@@ -55,10 +56,12 @@ def test_a_page_is_accessible_in_light_and_dark_and_fits_a_phone(page: Page, add
         page.goto(f"{address}/{name}")
         expect(page.locator("body")).to_have_attribute("data-md-color-scheme", told)
         expect(page.get_by_role("heading", level=1)).to_have_count(1)
+        at_rest(page)
         found = Axe().run(page, options={"runOnly": ["color-contrast"]} if scheme == "dark" else None)
         assert found.violations_count == 0, found.generate_report()
 
     page.set_viewport_size(PHONE)
+    at_rest(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
@@ -91,7 +94,9 @@ def test_no_link_leads_to_a_page_that_is_not_linked_by_https(page: Page, address
 def test_the_search_finds_without_a_network(page: Page, address: str) -> None:
     page.goto(f"{address}/index.html")
     page.get_by_role("button", name="Search").first.click()
-    page.keyboard.type("coordinated omission")
+    asked = page.locator("input:focus")
+    expect(asked).to_have_count(1)
+    asked.press_sequentially("coordinated omission")
     found = page.locator("a").filter(has=page.locator("mark")).filter(has_text="Design of experiments").first
     expect(found).to_be_visible()
     found.click()

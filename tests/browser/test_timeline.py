@@ -73,18 +73,27 @@ def test_a_drag_zooms_to_its_stretch_and_a_button_shows_the_whole_again(page: Pa
     expect(chart.get_by_role("button", name="Whole cell")).to_be_disabled()
 
 
+def stands_still(page: Page) -> None:
+    """Wait until the page has scrolled to where it was sent."""
+    before = None
+    while (now := page.evaluate("window.scrollY")) != before:
+        before = now
+        page.wait_for_timeout(300)
+
+
 def test_the_wheel_scrolls_the_page_and_zooms_with_ctrl(page: Page, chart: Locator) -> None:
     x, y, width, height = box(chart)
     page.mouse.move(x + width / 2, y + height / 2)
 
     page.mouse.wheel(0, -100)
-    page.wait_for_timeout(300)
+    stands_still(page)
     assert shown(chart) == (0, 1, 3)
     x, y, width, height = box(chart)
     page.mouse.move(x + width / 2, y + height / 2)
     page.keyboard.down("Control")
     page.mouse.wheel(0, -100)
     page.keyboard.up("Control")
+    expect(chart.get_by_role("button", name="Whole cell")).to_be_enabled()
 
     start, end, _ = shown(chart)
     assert [start, end] == pytest.approx([0.1, 0.9], abs=0.005)

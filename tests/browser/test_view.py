@@ -8,7 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Site
+from tests.browser.conftest import Site, at_rest
 from tests.record.make_run import manifest
 from whichbits.record.schema import Cell
 from whichbits.record.writer import RunWriter
@@ -18,6 +18,7 @@ pytestmark = pytest.mark.browser
 
 def accessible(page: Page) -> None:
     """Nothing that axe-core finds wrong."""
+    at_rest(page)
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
 
@@ -62,11 +63,11 @@ def test_a_run_under_way_is_followed_to_its_end(page: Page, site: Site) -> None:
     expect(rows.nth(0).locator("[data-key=state]")).to_have_text("planned")
     done = replace(cells[0], state="done", requests=0, failed=0, started_ns=0, finished_ns=2_000_000_000)
     writer.cell(done, [])
-    expect(rows.nth(0).locator("[data-key=state]")).to_have_text("done", timeout=10_000)
+    expect(rows.nth(0).locator("[data-key=state]")).to_have_text("done")
     expect(rows.nth(0).locator("[data-key=seconds]")).to_have_text("2")
     expect(page.locator("#ended")).to_have_text("1")
     writer.finish(interrupted=True)
-    expect(page.locator("#progress")).to_have_text("cut short", timeout=10_000)
+    expect(page.locator("#progress")).to_have_text("cut short")
 
 
 def test_hostile_names_run_nothing(page: Page, site: Site) -> None:

@@ -1,5 +1,6 @@
 """One exit code says what a run means: the gravest of all that applies."""
 
+import signal
 from dataclasses import replace
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from tests.record.make_run import manifest
 from tests.report.make_summary import make_summary
 from whichbits.analyze.summary import Summary
+from whichbits.cli import main
 from whichbits.cli.outcome import exit_code
 from whichbits.errors import ServerNotReady
 from whichbits.study.model import Study
@@ -51,3 +53,16 @@ def test_the_gravest_decides(
     recorded = replace(manifest(), interrupted=interrupted)
 
     assert exit_code(recorded, summary(**cell), asked, failures) == code
+
+
+def test_ctrl_c_at_the_last_moment_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It came when the command had returned, and its outcome was about to be made final."""
+
+    def interrupted(_number: int, _handler: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(signal, "signal", interrupted)
+    with pytest.raises(SystemExit) as left:
+        main(["--version"])
+
+    assert left.value.code == 130

@@ -146,7 +146,7 @@ def test_a_run_in_a_log_and_its_answer_last(tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text(study.replace("at load 1", "at load 2"))
     command = [sys.executable, "-m", "whichbits", "run", "study.yaml", "--output", "runs"]
     paths = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
-    ended = subprocess.run(command, cwd=tmp_path, env=paths, capture_output=True, text=True, timeout=120, check=False)
+    ended = subprocess.run(command, cwd=tmp_path, env=paths, capture_output=True, text=True, timeout=600, check=False)
 
     assert _ESCAPE not in ended.stdout + ended.stderr
     stamped = [line for line in ended.stderr.splitlines() if re.match(r"\d\d:\d\d:\d\d \[ *\d+%\] ", line)]

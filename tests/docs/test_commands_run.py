@@ -76,4 +76,4 @@ def test_it_serves_until_ctrl_c(text: str, stand_ins: StandIns) -> None:
         with urllib.request.urlopen(f"{address.rstrip('/')}/{path}", timeout=30) as answer:  # noqa: S310 - loopback
             assert answer.status == 200
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) in (0, 130)
+        assert process.wait(60) in (0, 130)

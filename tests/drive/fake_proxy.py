@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from tests.drive.fake_server import all_begun
+
 
 @dataclass
 class FakeProxy:
@@ -38,6 +40,7 @@ async def proxying(*, refuse: bytes | None = None) -> AsyncIterator[FakeProxy]:
     try:
         yield proxy
     finally:
+        await all_begun()
         server.close()
         for task in tuple(open_ones):
             task.cancel()

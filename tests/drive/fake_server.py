@@ -15,6 +15,7 @@ from whichbits.drive.target import Target
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 DONE = b"data: [DONE]\n\n"
 LAST_CHUNK = b"0\r\n\r\n"
+_TURNS_TO_BEGIN = 20  # asyncio takes five
 
 Answer = Callable[["Received", asyncio.StreamWriter], Awaitable[None]]
 
@@ -82,9 +83,16 @@ async def serving(answer: Answer, tls: ssl.SSLContext | None = None) -> AsyncIte
     try:
         yield fake
     finally:
+        await all_begun()
         server.close()
         await server.wait_closed()
         await eventually(lambda: fake.open_connections == 0)
+
+
+async def all_begun() -> None:
+    """Let connections that have come to the door come to their handler: a server that closes forgets them unclosed."""
+    for _ in range(_TURNS_TO_BEGIN):
+        await asyncio.sleep(0)
 
 
 async def _one_request(
@@ -144,6 +152,21 @@ def stream(*, first_s: float = 0.0, gap_s: float = 0.0, tokens_per_chunk: Sequen
         writer.write(chunk(event(None, usage=so_far)) + chunk(DONE) + LAST_CHUNK)
 
     return answer
+
+
+def together(count: int, answer: Answer) -> Answer:
+    """Answer nobody before so many requests are here, then as ``answer`` does; the wait does not depend on speed."""
+    here: list[Received] = []
+    all_here = asyncio.Event()
+
+    async def held(request: Received, writer: asyncio.StreamWriter) -> None:
+        here.append(request)
+        if len(here) == count:
+            all_here.set()
+        await all_here.wait()
+        await answer(request, writer)
+
+    return held
 
 
 def raw(*parts: bytes, close: bool = False) -> Answer:

@@ -104,17 +104,17 @@ def serving_aside(answer: Answer, tls: ssl.SSLContext | None = None) -> Iterator
 
     thread = threading.Thread(target=asyncio.run, args=(main(),))
     thread.start()
-    is_ready.wait(10)
+    is_ready.wait(60)
     try:
         yield ready[0]
     finally:
         leave.set()
-        thread.join(10)
+        thread.join(60)
 
 
 def wait_until(condition: Callable[[], bool]) -> bool:
-    """Wait up to five seconds; return whether the condition came to hold."""
-    for _ in range(2500):
+    """Wait up to a minute; return whether the condition came to hold."""
+    for _ in range(30_000):
         if condition():
             return True
         time.sleep(0.002)

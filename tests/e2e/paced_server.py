@@ -27,6 +27,7 @@ class PacedServer:
     options: dict[str, Any]
     requests: int = 0
     profiled: list[float] | None = None
+    running: int = 0
     in_flight: int = 0
     sleeping: bool = False
     counters: dict[str, int] = field(
@@ -40,7 +41,8 @@ class PacedServer:
         return web.json_response({"data": [{"id": "paced"}]})
 
     async def metrics(self, _: web.Request) -> web.Response:
-        return web.Response(text="".join(f"embedded:{name}_total {count}\n" for name, count in self.counters.items()))
+        counted = "".join(f"embedded:{name}_total {count}\n" for name, count in self.counters.items())
+        return web.Response(text=f"{counted}embedded:num_requests_running {self.running}\n")
 
     async def reset_prefix_cache(self, _: web.Request) -> web.Response:
         return web.json_response({"success": True})
@@ -85,13 +87,19 @@ class PacedServer:
         self.requests += 1
         if self._reached("refuses_at"):
             return web.json_response({"error": {"message": "out of patience"}}, status=500)
-        while self._stalls():  # noqa: ASYNC110 - a file has no event
-            await asyncio.sleep(0.01)
-        self.in_flight += 1
+        self.running += 1
         try:
-            return await self._stream(http, prompt_tokens=len(request["prompt"]), output_tokens=request["max_tokens"])
+            while self._stalls():  # noqa: ASYNC110 - a file has no event
+                await asyncio.sleep(0.01)
+            self.in_flight += 1
+            try:
+                return await self._stream(
+                    http, prompt_tokens=len(request["prompt"]), output_tokens=request["max_tokens"]
+                )
+            finally:
+                self.in_flight -= 1
         finally:
-            self.in_flight -= 1
+            self.running -= 1
 
     async def _stream(self, http: web.Request, prompt_tokens: int, output_tokens: int) -> web.StreamResponse:
         answer = web.StreamResponse(headers={"Content-Type": "text/event-stream"})

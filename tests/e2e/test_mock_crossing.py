@@ -8,10 +8,11 @@ import pytest
 from tests.e2e.paced_engine import write_study
 from whichbits.cli import exit_code
 
-# A step takes a + b x batch ms: 8 + 2.5 n for the one and 18 + 0.5 n for the other are equal at n = 5.
+# A step takes a + b x batch ms: 24 + 7.5 n for the one and 54 + 1.5 n for the other are equal at n = 5, and so far
+# apart at 2 and at 8 that a busy machine's delays, which both arms have, do not turn them round.
 ARMS = {
-    "few-bytes": {"itl_ms": 8, "itl_per_running_ms": 2.5},
-    "little-work": {"itl_ms": 18, "itl_per_running_ms": 0.5},
+    "few-bytes": {"itl_ms": 24, "itl_per_running_ms": 7.5},
+    "little-work": {"itl_ms": 54, "itl_per_running_ms": 1.5},
 }
 CROSSING = 5.0
 DOUBTS = {"books_disagree", "cache_not_cold", "cache_reset_unverified", "other_traffic", "unequal_work"}
@@ -25,7 +26,7 @@ def test_the_crossing_of_two_mocks_is_found_where_their_formulas_meet(
         tmp_path,
         ARMS,
         every_arm={"engine": "mock", "model": "whichbits-mock", "options": options},
-        traffic={"kind": "random", "input_tokens": 40, "output_tokens": 12},
+        traffic={"kind": "random", "input_tokens": 40, "output_tokens": 8},
         loads=[2, 4, 8],
         cell={"per_stream": 2, "at_least": 8},
         cache="reset",
@@ -36,8 +37,8 @@ def test_the_crossing_of_two_mocks_is_found_where_their_formulas_meet(
 
     assert code in (0, 6)  # 6: a busy machine made the client late
     tpot = {(cell["arm"], cell["concurrency"]): cell["tpot_ms"]["p50"] for cell in summary["cells"]}
-    assert tpot["few-bytes", 2] < tpot["little-work", 2]  # 13 against 19 ms
-    assert tpot["few-bytes", 8] > tpot["little-work", 8]  # 28 against 22 ms
+    assert tpot["few-bytes", 2] < tpot["little-work", 2]  # 39 against 57 ms
+    assert tpot["few-bytes", 8] > tpot["little-work", 8]  # 84 against 66 ms
     codes = [finding["code"] for finding in summary["findings"]]
     assert codes[0] == "arm_is_mock"
     assert not DOUBTS & set(codes)

@@ -13,7 +13,7 @@ from tests.hardware.fake_nvml import compile_nvml
 def test_cells_hold_samples_of_the_arms_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The library always says: 71.5 W of 72, 1530 of 2040 MHz, held down by the power limit."""
     monkeypatch.setenv("LD_LIBRARY_PATH", str(compile_nvml(tmp_path).parent))
-    study = write_study(tmp_path, {"slow": {"token_ms": 60}}, loads=[1], repeats=2)
+    study = write_study(tmp_path, {"slow": {"token_ms": 100}}, loads=[1], repeats=2)
     with tool(tmp_path, "run", study, program=WITH_PACED_ENGINE) as running:
         code = running.wait()
         assert code == good_exit(run_of(tmp_path)), running.stderr

@@ -9,7 +9,7 @@ from typing import cast
 
 from tests.analyze.make_cell import CELL, summary
 from tests.drive.certificates import made_up_authority
-from tests.drive.fake_server import HEAD, LAST_CHUNK, FakeServer, Received, chunk, event, raw, serving, stream
+from tests.drive.fake_server import HEAD, LAST_CHUNK, FakeServer, Received, chunk, event, raw, serving, stream, together
 from tests.faults.measured import MS, measure, planned, when_all_are_there
 from tests.record.make_run import ended, manifest, record
 from whichbits.analyze.curves.drift import drifts
@@ -26,7 +26,8 @@ from whichbits.study.read import quickstart
 
 def test_fault_01_waiting_for_the_clients_own_slot_is_in_no_latency() -> None:
     """vllm#54101. Six requests of one moment, two slots, answers of 40 ms: the last two waited for 80 ms."""
-    found = measure(stream(first_s=0.04), planned(6, every_ms=0), Load(request_rate=100, concurrency=2))
+    answer = together(2, stream(first_s=0.04))
+    found = measure(answer, planned(6, every_ms=0), Load(request_rate=100, concurrency=2))
     waits = sorted((each.sent_ns or 0) - each.scheduled_ns for each in found.records)
 
     assert found.server.peak == 2
@@ -132,14 +133,14 @@ def test_fault_21_equal_runs_that_get_slower_are_averaged() -> None:
 
 
 def test_fault_25_the_first_use_of_a_kernel_is_measured() -> None:
-    """evalscope#1627, aicr#1096. The first wave is ten times slower here, and over when the first cell starts."""
+    """evalscope#1627, aicr#1096. The first wave is fifty times slower here, and over when the first cell starts."""
     slow_ones: list[float] = []
 
     async def compiles_first(request: Received, writer: asyncio.StreamWriter) -> None:
         cold = len(slow_ones) < 4
         if cold:
             slow_ones.append(time.monotonic())
-        await stream(first_s=0.1 if cold else 0.0, gap_s=0.05 if cold else 0.005)(request, writer)
+        await stream(first_s=0.1 if cold else 0.0, gap_s=0.25 if cold else 0.005)(request, writer)
 
     async def main() -> tuple[float, ...]:
         async with serving(compiles_first) as server:
@@ -155,5 +156,5 @@ def test_fault_25_the_first_use_of_a_kernel_is_measured() -> None:
     medians = asyncio.run(main())
 
     assert len(slow_ones) == 4
-    assert medians[0] >= 49
+    assert medians[0] >= 200
     assert len(medians) >= 3

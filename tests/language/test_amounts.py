@@ -51,6 +51,10 @@ NEVER_ONE = (
     "requests of more than {length:,.0f} tokens on average: then the smallest KV cache is full at the top load",
     "on {gpu}, runs up to {at_most} concurrent requests came out ",
     "give --calibration FILE with up to {SAMPLES} texts of your traffic, one a line",
+    # More than a chart or a reader takes.
+    "{all} arms are too many to draw. ",
+    "{all} loads are too many to draw. ",
+    "{arms} arms make {pairs} pairs, more than anyone reads. ",
     # The page's script puts the number in, and has a text of its own for one.
     "{count} requests",
     # Of how many nobody knows.

@@ -46,10 +46,10 @@ def test_a_study_is_sent_by_the_cluster_of_this_machine(
 
 def test_ctrl_c_ends_it_in_order(cluster: Any, tmp_path: Path) -> None:
     """Ray has handlers of its own; the tool's count."""
-    path = study(tmp_path, cluster.address, itl_ms=100)
+    path = study(tmp_path, cluster.address, itl_ms=200)  # the cell takes ten seconds
     with tool(tmp_path, "run", path, "--plain", program=AS_INSTALLED) as running:
-        running.wait_for("c4")
-        time.sleep(0.5)
+        running.wait_for("mock c4  started")
+        time.sleep(0.5)  # so that the actors are at work
         running.press_ctrl_c()
         code = running.wait()
         assert running.leaves_nothing_behind()

@@ -8,7 +8,8 @@ import pytest
 
 from tests.report.make_summary import explained, make_manifest, make_summary, renamed
 from whichbits.analyze.summary import Finding
-from whichbits.report.markdown import escaped, markdown
+from whichbits.report.markdown import markdown
+from whichbits.report.markup import escaped
 
 HOSTILE = "a|b `c` <script>alert(1)</script>\n| d |"
 

@@ -5,10 +5,14 @@ from dataclasses import replace
 import pytest
 
 from tests.report.make_summary import explained, make_manifest, make_summary
+from tests.report.make_vast import flights, vast
 from whichbits.analyze.summary import Summary
 from whichbits.language.language import language
 from whichbits.record.schema import Cell, Fact, Manifest
 from whichbits.report.html import MOST_BYTES, html
+from whichbits.report.markdown import MOST_BYTES as MARKDOWN_BYTES
+from whichbits.report.markdown import markdown
+from whichbits.report.terminal import text
 
 CUT = "would make this page too large"
 
@@ -71,3 +75,59 @@ def test_a_line_that_says_a_dozen_facts_stands_once() -> None:
 
     assert made.count(line) == 1
     assert made.count("the same line as of fact 0") == 14
+
+
+SHAPES = {
+    "hundreds of arms": (300, 2),
+    "arms and loads": (60, 10),
+    "as many arms as are drawn": (12, 40),
+    "hundreds of loads": (2, 400),
+    "hundreds of arms at many loads": (100, 20),
+}
+
+
+@pytest.fixture(scope="module", params=SHAPES.values(), ids=tuple(SHAPES))
+def hostile(request: pytest.FixtureRequest) -> tuple[Summary, Manifest]:
+    return vast(*request.param)
+
+
+def test_every_shape_of_run_fits_with_its_requests(hostile: tuple[Summary, Manifest]) -> None:
+    summary, manifest = hostile
+    made = html(summary, manifest, language("en"), flights(manifest))["report.html"]
+
+    assert len(made) <= MOST_BYTES < 2_500_000
+    assert "summary.json" in made.decode()
+
+
+def test_markdown_of_every_shape_can_be_read(hostile: tuple[Summary, Manifest]) -> None:
+    files = markdown(*hostile)
+
+    assert len(files["report.md"]) <= MARKDOWN_BYTES <= 512_000
+    assert sum(map(len, files.values())) <= 2_500_000
+    assert max(map(len, files["report.md"].decode().splitlines())) < 40_000
+
+
+def test_a_terminal_is_not_flooded(hostile: tuple[Summary, Manifest]) -> None:
+    told = text(*hostile)["report.txt"].decode().splitlines()
+
+    assert len(told) < 700
+    assert max(map(len, told)) <= 80
+
+
+def test_names_that_fill_a_line_fit_too() -> None:
+    summary, manifest = vast(300, 8, name="<&" * 60)
+    made = page(summary, manifest)
+
+    assert len(made) <= MOST_BYTES
+    assert b"300 arms are too many to draw" in made
+
+
+def test_every_arm_stands_in_a_line_of_the_page_and_the_best_in_markdown() -> None:
+    summary, manifest = vast(300, 2)
+    made = page(summary, manifest).decode().split('id="every-arm"')[1].split("</table>")[0]
+    told = markdown(summary, manifest)["report.md"].decode().split("### Every arm in a line")[1]
+
+    assert all(f">arm-{number}</th>" in made for number in range(300))
+    assert "| arm-99 |" in told
+    assert "| arm-100 |" not in told
+    assert "Left out here: 200 rows; see `report.html`" in told

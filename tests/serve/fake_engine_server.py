@@ -31,6 +31,8 @@ def answering(
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             seen.append(dict(self.headers))
+            # What is left unread when the connection closes resets it, and the answer may be lost.
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
             answer = answers.get(self.path)
             if isinstance(answer, Redirect):
                 self.send_response(308)

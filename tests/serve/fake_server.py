@@ -34,14 +34,14 @@ def command(port: int, pids: Path, *behaviour: str) -> list[str]:
 
 def wait_for_pids(pids: Path, count: int) -> list[int]:
     """Wait until ``count`` processes have announced themselves."""
-    for _ in range(1000):
+    for _ in range(6000):
         if pids.exists() and len(found := pids.read_text().split()) == count:
             return [int(pid) for pid in found]
         time.sleep(0.01)
     raise AssertionError(f"fewer than {count} processes in {pids}")
 
 
-def survivors(pids: Sequence[int], seconds: float = 10.0) -> list[int]:
+def survivors(pids: Sequence[int], seconds: float = 60.0) -> list[int]:
     """Return which of ``pids`` still run after at most ``seconds``, and kill those."""
     deadline = time.monotonic() + seconds
     while (left := [pid for pid in pids if _runs(pid)]) and time.monotonic() < deadline:

@@ -33,6 +33,6 @@ def test_a_process_with_another_hash_seed_plans_the_same(tmp_path: Path) -> None
     file_of(tmp_path, json.dumps(numbered(9)), "chats")
     environment = os.environ | {"PYTHONHASHSEED": "77", "PYTHONPATH": os.pathsep.join(["src", ".", *sys.path])}
     command = [sys.executable, "-c", _SCRIPT, str(tmp_path)]
-    other = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60)
+    other = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=600)
 
     assert other.stdout.strip() == digest(str(tmp_path))

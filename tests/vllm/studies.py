@@ -51,7 +51,7 @@ def write_study(folder: Path, arms: dict[str, Any], **changes: Any) -> Path:
         "token_ids": TOKEN_IDS,
         "cache": "reset",
         "warm_up": {"at_least_requests": 4, "at_most_requests": 8},
-        "limits": {"ready_seconds": 180},
+        "limits": {"ready_seconds": 600},
         "output": str(folder / "runs"),
     }
     path = folder / "study.yaml"

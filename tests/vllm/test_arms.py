@@ -20,7 +20,7 @@ from whichbits.checkpoint.safetensors import read_tensors
 pytestmark = pytest.mark.vllm
 
 _JUDGE = Path(__file__).with_name("judge.py")
-_SECONDS = 600
+_SECONDS = 1800
 _MODEL = "smollm2-135m-instruct"
 _GROUP = 64  # its 576 inputs are no multiple of 128
 # Where the processor has AMX, vLLM multiplies 4-bit weights with 8-bit activations unless it is told not to.
@@ -91,7 +91,7 @@ def test_a_study_believes_the_arms(tmp_path: Path, arms: Path, vllm_python: Path
         name: arm(vllm_python, arms / name, weight_format=name, load_format="auto") for name in ("w8a8-int8", "w4a16")
     }
     study = write_study(
-        tmp_path, claimed, loads=[{"concurrency": 2}], cell={"requests": 8}, limits={"ready_seconds": 400}
+        tmp_path, claimed, loads=[{"concurrency": 2}], cell={"requests": 8}, limits={"ready_seconds": 600}
     )
     with tool(tmp_path, "run", study, program=AS_INSTALLED) as running:
         assert running.wait() in (0, 6), running.stderr

@@ -40,7 +40,7 @@ def running_server(
     process = ServerProcess(launch.argv, launch.environment | ENVIRONMENT, log)
     url = f"http://{place.host}:{place.port}"
     try:
-        asyncio.run(wait_until_ready(process, f"{url}/health", within_seconds=180, failure=engine.failure))
+        asyncio.run(wait_until_ready(process, f"{url}/health", within_seconds=600, failure=engine.failure))
         yield url, process
     finally:
         asyncio.run(process.stop())

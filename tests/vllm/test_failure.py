@@ -54,16 +54,17 @@ def test_kill_9_of_one_replicas_engine_in_mid_cell(tmp_path: Path, vllm_python: 
 
 def test_an_engine_that_hangs_in_mid_cell(tmp_path: Path, vllm_python: Path, model: Path) -> None:
     """vLLM's health check goes on saying 200 while its engine core stands still; the requests tell."""
-    limits = {"ready_seconds": 180, "silence_seconds": 5, "request_seconds": 20}
+    # A busy machine may be silent for a while before the engine is stopped.
+    limits = {"ready_seconds": 600, "silence_seconds": 15, "request_seconds": 45}
     study = write_study(
         tmp_path,
         {"bf16": arm(vllm_python, model)},
-        cell={"requests": 24},
+        cell={"requests": 16},
         loads=[{"request_rate": 4, "concurrency": 8}],
         limits=limits,
     )
     with tool(tmp_path, "run", study, program=AS_INSTALLED) as running:
-        running.wait_for("started, 24 requests")
+        running.wait_for("started, 16 requests")
         pids = descendants(running)
         engine_core(running, 0).send_signal(signal.SIGSTOP)
         assert running.wait() in (3, 4)

@@ -15,7 +15,7 @@ from tests.vllm.studies import arm, write_study
 pytestmark = pytest.mark.vllm
 
 _TEXTS, _TOKENS = 8, 60
-_PATIENCE_S = 560.0
+_PATIENCE_S = 1800.0
 """Four servers start, one after the other."""
 
 

@@ -12,6 +12,7 @@ from tests.vllm.family import descendants, still_alive
 from tests.vllm.studies import PREFIX_TOKENS, TRAFFIC, arm, write_study
 from whichbits.analyze.engine.counted import counted
 from whichbits.record.run import Run
+from whichbits.record.scrapes import Phase
 from whichbits.study.model import Load, Study
 from whichbits.traffic.plan import plan_cell
 
@@ -94,11 +95,17 @@ def test_a_cell_is_watched_while_it_ran(finished: tuple[Run, list[int], int]) ->
     paced, _ = run.cells  # its arrivals alone take seconds; the other may be over before the second scrape
     during = [scrape for scrape in run.each_scrape("during") if scrape.cell == paced.cell]
     assert {scrape.replica for scrape in during} == {"0", "1"}
-    # The watch begins before the first send, while connections are opened.
-    begun, over = (paced.started_ns or 0) - 10**9, (paced.finished_ns or 0) + 10**9
-    assert all(begun < scrape.time_ns < over for scrape in during)
+    for scrape in during:
+        begun, over = (around(run, phase, paced.cell, scrape.replica) for phase in ("before", "after"))
+        assert begun < scrape.time_ns < over
     assert 0 < summary["cells"][0]["requests_running"]["peak"] <= 8
     assert all(cell["hit_rate_as_expected"] for cell in summary["cells"])
+
+
+def around(run: Run, phase: Phase, cell: int, replica: str) -> int:
+    """Return when a replica was scraped before a cell, or after it."""
+    (found,) = [each for each in run.each_scrape(phase) if (each.cell, each.replica) == (cell, replica)]
+    return found.time_ns
 
 
 def test_hits_are_what_the_traffic_repeats(finished: tuple[Run, list[int], int]) -> None:

@@ -12,9 +12,11 @@ from whichbits.analyze.answer.recommend import recommendations
 from whichbits.analyze.answer.regimes import answer
 from whichbits.analyze.answer.tradeoff import Candidates, with_trade_offs
 from whichbits.analyze.cells.limits import arm_capacity, cell_roofline
-from whichbits.analyze.crossings.crossover import crossovers, crossovers_by_capacity
+from whichbits.analyze.crossings.crossover import crossovers, crossovers_by_capacity, judge
+from whichbits.analyze.crossings.foremost import foremost
 from whichbits.analyze.crossings.pairing import Resampled
-from whichbits.analyze.crossings.predicted import predicted_crossovers
+from whichbits.analyze.crossings.pairs import Pairs
+from whichbits.analyze.crossings.predicted import judge_predicted, predicted_crossovers
 from whichbits.analyze.curves.cost import at_their_cost
 from whichbits.analyze.curves.load_curves import load_unit
 from whichbits.analyze.curves.slo import slo_capacities
@@ -52,9 +54,9 @@ def conclude(inputs: Inputs) -> Summary:
     cells = _under_rooflines(inputs)
     known = {name: _with_capacity(arm, cells, inputs.manifest) for name, arm in inputs.arms.items()}
     names = tuple(inputs.manifest.arms) or tuple(dict.fromkeys(cell.arm for cell in cells))
-    predicted = inputs.manifest.source == "predicted"
-    compared = (predicted_crossovers if predicted else crossovers)(cells, names, inputs.resampled)
-    by_capacity = crossovers_by_capacity(cells, names, inputs.resampled)
+    drawn = foremost(cells, names, None if inputs.quality is None else inputs.quality.reference)
+    compared = _compared(inputs, cells, names, drawn)
+    by_capacity = crossovers_by_capacity(cells, drawn, inputs.resampled)
     held = at_their_cost(slo_capacities(cells, names), cells)
     judged = inputs.quality and with_trade_offs(inputs.quality, Candidates(known, compared, load_unit(cells)))
     seen = Observed(
@@ -63,6 +65,9 @@ def conclude(inputs: Inputs) -> Summary:
     found = findings(seen)
     broken = frozenset() if judged is None else judged.broken
     sound = {name: arm for name, arm in known.items() if name not in broken}
+    scored = scored_predictions(inputs.manifest.study, Measured(cells, compared))
+    served = recommendations(cells, [name for name in names if name not in broken], compared)
+    told = answer(Compared(inputs.manifest, sound, cells, compared, found, _of(sound, held)))
     return Summary(
         schema_version=SUMMARY_VERSION,
         source=inputs.manifest.source,
@@ -72,16 +77,25 @@ def conclude(inputs: Inputs) -> Summary:
         load_unit=load_unit(cells),
         arms=known,
         cells=cells,
-        crossovers=compared,
+        crossovers=compared.all(),
         findings=found,
-        predictions=scored_predictions(inputs.manifest.study, Measured(cells, compared)),
-        recommendation=recommendations(cells, [name for name in names if name not in broken], compared),
+        predictions=scored,
+        recommendation=served,
         crossovers_by_capacity=by_capacity,
         slo_capacities=held,
         profiles=inputs.profiles,
-        answer=answer(Compared(inputs.manifest, sound, cells, compared, found, _of(sound, held))),
+        answer=told,
         quality=judged,
     )
+
+
+def _compared(inputs: Inputs, cells: Sequence[CellSummary], arms: Sequence[str], drawn: Sequence[str]) -> Pairs:
+    """Compare every pair of the arms that are drawn, and of very many others those that a question needs."""
+    predicted, resampled = inputs.manifest.source == "predicted", inputs.resampled
+    made = (predicted_crossovers if predicted else crossovers)(cells, drawn, resampled)
+    if len(drawn) == len(arms):
+        return Pairs(made)
+    return Pairs(made, arms, (judge_predicted if predicted else judge)(cells, resampled))
 
 
 def _of(arms: Mapping[str, ArmSummary], held: tuple[SloCapacity, ...]) -> tuple[SloCapacity, ...]:

@@ -82,8 +82,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     open_the_closed()
     sys.stderr = unread(sys.stderr)
     sys.stdout = watched(sys.stdout)
-    code = exit_code(sys.argv[1:] if arguments is None else arguments)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the work is done: an impatient Ctrl-C does not change its outcome
+    try:
+        code = exit_code(sys.argv[1:] if arguments is None else arguments)
+        # The work is done: an impatient Ctrl-C does not change its outcome.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except KeyboardInterrupt:  # it came between the two
+        code = Interrupted.exit_code
     sys.exit(code)
 
 

@@ -1,8 +1,12 @@
 """A text in English that knows what it is made of, so that it can be said in another language, too."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Self
+
+MOST_NAMES = 24
+"""More of them in one sentence nobody reads: then it has the first ``_OF_MORE``."""
+_OF_MORE = 12
 
 
 class Phrase(str):
@@ -55,9 +59,19 @@ def joined(separator: str, parts: Iterable[str]) -> Phrase:
 
 
 def listed(names: Iterable[str]) -> Phrase:
-    """Return ``a``, ``a and b`` or ``a, b and c``."""
-    *before, last = names
+    """Return ``a``, ``a and b`` or ``a, b and c``; of more than ``MOST_NAMES`` the first, and how many others."""
+    *before, last = known = tuple(names)
+    if len(known) > MOST_NAMES:
+        return first_of(", ", known)
     return phrase("{before} and {last}", before=joined(", ", before), last=last) if before else joined("", [last])
+
+
+def first_of(separator: str, names: Sequence[str]) -> Phrase:
+    """Return the names with a separator between them; of more than ``MOST_NAMES`` the first, and how many others."""
+    if len(names) <= MOST_NAMES:
+        return joined(separator, names)
+    count = len(names) - _OF_MORE
+    return phrase("{names} and {count} others", names=joined(separator, names[:_OF_MORE]), count=count)
 
 
 def recognised(text: str, templates: Iterable[str], parts: Iterable[Phrase]) -> str:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from itertools import zip_longest
+from itertools import groupby, zip_longest
+from operator import itemgetter
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -38,7 +39,9 @@ from whichbits.report.plots.under_roof import under_roof
 from whichbits.report.policy import POLICY, SCRIPT
 from whichbits.report.provenance import client_rows, commands, fact_rows, flat, study_yaml
 from whichbits.report.sheets import at_a_glance, causes, comparisons, courses, quality
+from whichbits.report.sheets.every_arm import every_arm
 from whichbits.report.sheets.quality import sentences
+from whichbits.report.shown import MOST_POINTS, Shown, shown
 from whichbits.report.wording import (
     FINDING_KINDS,
     LOAD_NAMES,
@@ -67,8 +70,12 @@ ROOFLINE_WORDS = phrase(
 MOST_BYTES = 2_400_000
 """What a page may have: below 2.5 MB it can be attached and mailed."""
 
-MOST_ROWS = (1_000_000, 1000, 300, 100, 30, 10)
-"""Rows of a table that are tried, until the page is small enough: all, where they fit."""
+SIZES = (
+    *((MOST_POINTS, rows) for rows in (1_000_000, 1000, 300, 100)),
+    *((MOST_POINTS // 4, rows) for rows in (100, 30, 10)),
+    (MOST_POINTS // 16, 10),
+)
+"""Points of a chart and rows of a table that are tried, until the page is small enough: all rows, where they fit."""
 
 
 @dataclass(frozen=True)
@@ -87,22 +94,21 @@ def html(
 ) -> Mapping[str, bytes]:
     """Return ``report.html``; it loads nothing and runs only its own script, and a policy in the page keeps it so.
 
-    A run of very many cells has tables cut, the longest first, so that the page stays below ``MOST_BYTES``.
+    Of a very large run it draws a part, by a rule that it tells, and then cuts tables and draws fewer loads until the
+    page stays below ``MOST_BYTES``. What is said is said of the whole run.
     """
     page = _environment(spoken.code).get_template("report.html.j2")
-    content = _content(summary, manifest, spoken, requests)
-    text = b""
-    for most_rows in MOST_ROWS:
-        text = plain(page.render(content, most_rows=most_rows)).encode()
-        if len(text) <= MOST_BYTES:
-            break
+    said, text = _said(summary, manifest, spoken), b""
+    for most_points, several in groupby(SIZES, key=itemgetter(0)):
+        drawn = _drawn(shown(summary, manifest, requests, most_points), len(summary.cells), spoken)
+        for _, most_rows in several:
+            text = plain(page.render(said | drawn, most_rows=most_rows)).encode()
+            if len(text) <= MOST_BYTES:
+                return {"report.html": text}
     return {"report.html": text}
 
 
-def _content(
-    summary: Summary, manifest: Manifest, spoken: Language, requests: Sequence[CellRequests]
-) -> dict[str, object]:
-    roofline = under_roof(summary, ROOFLINE_WORDS, spoken.say)
+def _said(summary: Summary, manifest: Manifest, spoken: Language) -> dict[str, object]:
     return {
         "language": spoken.code,
         "source": SOURCES[summary.source].titled(),
@@ -115,10 +121,7 @@ def _content(
         "several_loads": len(measured_loads(summary)) > 1,
         "repeats": repeats(summary),
         "answers": answers(summary),
-        "plates": [_plate(summary, figure, spoken) for figure in figures(summary)],
-        "roofline": None if roofline is None else Markup(roofline),  # noqa: S704 - escaped where it is drawn
         "policy": POLICY,
-        **_requests(timeline(requests, len(summary.cells)), requests),
         "regimes": regimes.rows(summary),
         "regimes_scope": regimes.scope(summary)[:2],
         "lead": lead(summary),
@@ -128,12 +131,29 @@ def _content(
         "unknowns": unknowns(summary, spoken.say),
         "predictions": predictions.rows(summary),
         "predictions_legend": predictions.LEGEND,
+        "kinds": FINDING_KINDS,
+        "every_arm": every_arm(summary),
+        "host": flat(manifest.host),
+        "tools": flat(dict(manifest.tools)),
+        "study": study_yaml(manifest).split("\n"),
+        "style": Markup(_asset("report.css")),  # noqa: S704 - our own file, no input in it
+    }
+
+
+def _drawn(drawn: Shown, cells: int, spoken: Language) -> dict[str, object]:
+    summary, manifest = drawn.summary, drawn.manifest
+    roofline = under_roof(summary, ROOFLINE_WORDS, spoken.say)
+    return {
+        "rules": drawn.rules,
+        "plates": [_plate(summary, figure, spoken) for figure in figures(summary)],
+        "roofline": None if roofline is None else Markup(roofline),  # noqa: S704 - escaped where it is drawn
+        **_requests(timeline(drawn.requests, cells), drawn.requests),
+        "crossovers": summary.crossovers,
         "measures": MEASURES,
         "compared": {metric: name_of(metric) for metric in METRICS if metric in MEASURES or metric in HEADLINES},
         "groups": groups(summary),
         "thin": has_thin(summary),
         "signs": signs(tuple(summary.arms)),
-        "kinds": FINDING_KINDS,
         "comparisons": comparisons(summary, manifest),
         "causes": causes(summary, manifest),
         "quality": quality(summary, manifest),
@@ -143,10 +163,6 @@ def _content(
         "clients": client_rows(summary, manifest),
         "courses": courses(summary, manifest),
         "commands": commands(manifest),
-        "host": flat(manifest.host),
-        "tools": flat(dict(manifest.tools)),
-        "study": study_yaml(manifest),
-        "style": Markup(_asset("report.css")),  # noqa: S704 - our own file, no input in it
     }
 
 

@@ -1,50 +1,56 @@
 """report.md: the report for a pull request or a blog, its charts as SVG files beside it."""
 
 import html
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from whichbits.analyze.latency.request_timelines import CellRequests
 from whichbits.analyze.summary import Finding, Summary
 from whichbits.analyze.summary.source import SOURCES
 from whichbits.language.language import ENGLISH, Language, Say
-from whichbits.language.phrase import joined, phrase
+from whichbits.language.phrase import first_of, joined, phrase
 from whichbits.record.schema import Manifest
-from whichbits.report.answer import cost, predicted, predictions, regimes
-from whichbits.report.answer.cost import cost_headings, cost_rows
+from whichbits.report.answer import predicted, predictions, regimes
 from whichbits.report.answer.lead import lead
 from whichbits.report.answer.validity import answer_text, doubts, scope_text
-from whichbits.report.cells.measures import BETTER, MEASURES, headlines, name_of
+from whichbits.report.cells.measures import BETTER, name_of
 from whichbits.report.cells.pooled import repeats
-from whichbits.report.cells.table import Row, groups, has_spread, has_thin
+from whichbits.report.markdown_tables import (
+    MOST_PAIRS,
+    ROOFLINE,
+    causes_told,
+    cells,
+    costs,
+    crossovers,
+    intervals,
+    quality_told,
+    sheet_blocks,
+)
+from whichbits.report.markup import cut, escaped, fenced, table
 from whichbits.report.plots.figures import Figure, description, figures, thin_text
 from whichbits.report.plots.over_load import over_load
 from whichbits.report.plots.series import changes
 from whichbits.report.plots.svg import standalone
 from whichbits.report.plots.under_roof import under_roof
 from whichbits.report.provenance import client_rows, commands, flat, study_yaml
-from whichbits.report.sheets import Sheet, at_a_glance, causes, comparisons, courses, quality
-from whichbits.report.sheets.quality import sentences
+from whichbits.report.sheets import at_a_glance, comparisons, courses
+from whichbits.report.sheets.every_arm import every_arm
+from whichbits.report.shown import Shown, shown
 from whichbits.report.wording import (
     FINDING_KINDS,
-    LOAD_NAMES,
-    MISSING,
-    THIN_LEGEND,
     grounds,
     grounds_count,
     interruption,
-    leader_text,
     moment,
     plain,
     resume_command,
     resumptions,
-    verdict_texts,
 )
 
-_STEERING = re.compile(r"([\\`*_\[\]|#~])")
-_CODE = re.compile(r"(`[\w.:=/ -]+`)")
-"""What stands between backticks, if nothing in it could mean anything to Markdown or HTML."""
-_ROOFLINE = "figures/roofline.svg"
+MOST_BYTES = 400_000
+"""GitHub shows a file of up to 512 kB as a page."""
+
+MOST_ROWS = (1_000_000, 300, 100, 30, 10)
+"""Rows of a table that are tried, until the page is small enough: all, where they fit."""
 
 
 def markdown(
@@ -53,42 +59,58 @@ def markdown(
     spoken: Language = ENGLISH,
     requests: Sequence[CellRequests] = (),  # noqa: ARG001 - a Reporter
 ) -> Mapping[str, bytes]:
-    """Return ``report.md`` and its ``figures/*.svg``."""
-    say, shown = spoken.say, figures(summary)
-    pictures = {_file(figure): _picture(summary, figure, say) for figure in shown}
-    if roofline := under_roof(summary, phrase("Roofline"), say):
-        pictures[_ROOFLINE] = standalone(roofline, "TFLOP/s").encode()
-    blocks = (
+    """Return ``report.md`` and its ``figures/*.svg``.
+
+    Of very many arms it draws those of ``shown``; of very many cells it has tables cut, so that it can be read.
+    """
+    say, drawn = spoken.say, shown(summary, manifest)
+    pictures = {_file(figure): _picture(drawn.summary, figure, say) for figure in figures(drawn.summary)}
+    if roofline := under_roof(drawn.summary, phrase("Roofline"), say):
+        pictures[ROOFLINE] = standalone(roofline, "TFLOP/s").encode()
+    blocks = [
         *_answer(summary, manifest, say),
         *_by_metric(summary, say),
         *predictions.markdown(summary, say, escaped),
-        *_pictures(summary, shown, say),
-        *_cells(summary, say),
-        *_intervals(summary, say),
-        *_costs(summary, say),
-        *_crossovers(summary, say),
-        *(block for sheet in comparisons(summary, manifest) for block in _sheet(sheet, say)),
-        *_quality(summary, manifest, say),
-        *_causes(summary, manifest, say, has_roofline=_ROOFLINE in pictures),
+        *_evidence(drawn, say, has_roofline=ROOFLINE in pictures),
+        *_every_arm(summary, say),
         *_findings(summary, say),
-        *_provenance(summary, manifest, say),
-    )
-    return {"report.md": ("\n\n".join(blocks) + "\n").encode()} | pictures
+        *_provenance(drawn, say),
+        *_to_reproduce(manifest, say),
+    ]
+    return {"report.md": _fitted(blocks, say)} | pictures
 
 
-def escaped(text: str) -> str:
-    """Return text that GitHub's Markdown shows as it is, on one line, inside a table or not."""
-    parts = _CODE.split(" ".join(plain(text).split()))
-    return "".join(part if place % 2 else _harmless(part) for place, part in enumerate(parts))
+def _fitted(blocks: Sequence[str], say: Say) -> bytes:
+    """Return the page with as many rows of its tables as leave it below ``MOST_BYTES``."""
+    text = b""
+    for most_rows in MOST_ROWS:
+        text = ("\n\n".join(cut(block, most_rows, say) for block in blocks) + "\n").encode()
+        if len(text) <= MOST_BYTES:
+            break
+    return text
 
 
-def _harmless(text: str) -> str:
-    return _STEERING.sub(r"\\\1", html.escape(text, quote=False))
+def _evidence(drawn: Shown, say: Say, *, has_roofline: bool) -> Iterable[str]:
+    summary, manifest = drawn.summary, drawn.manifest
+    yield from _pictures(summary, figures(summary), drawn.rules, say)
+    yield from cells(summary, say)
+    yield from intervals(summary, say)
+    yield from costs(summary, say)
+    yield from crossovers(summary, say)
+    yield from (block for sheet in comparisons(summary, manifest) for block in sheet_blocks(sheet, say))
+    yield from quality_told(summary, manifest, say)
+    yield from causes_told(summary, manifest, say, has_roofline=has_roofline)
+
+
+def _every_arm(summary: Summary, say: Say) -> Iterable[str]:
+    if (sheet := every_arm(summary)) is not None:
+        title, meaning, table = sheet_blocks(sheet, say)
+        yield from (title, meaning, cut(table, MOST_PAIRS, say))
 
 
 def _answer(summary: Summary, manifest: Manifest, say: Say) -> Iterable[str]:
     yield f"# {escaped(summary.study)}"
-    arms, source = joined(", ", summary.arms), SOURCES[summary.source].titled()
+    arms, source = first_of(", ", tuple(summary.arms)), SOURCES[summary.source].titled()
     said = phrase("{source} {created}. Arms: {arms}.", source=source, created=moment(manifest.created), arms=arms)
     yield escaped(say(said))
     if resumed := resumptions(manifest):
@@ -118,86 +140,24 @@ def _by_metric(summary: Summary, say: Say) -> Iterable[str]:
         )
         for entry in summary.recommendation
     ]
-    yield _table(tuple(map(say, (phrase("metric"), phrase("serve"), phrase("doubts")))), rows)
+    yield table(tuple(map(say, (phrase("metric"), phrase("serve"), phrase("doubts")))), rows)
 
 
-def _pictures(summary: Summary, shown: Sequence[Figure], say: Say) -> Iterable[str]:
-    if shown:
+def _pictures(summary: Summary, drawn: Sequence[Figure], rules: Sequence[str], say: Say) -> Iterable[str]:
+    if drawn:
         yield f"## {say(phrase('Curves over load'))}"
+        yield from (escaped(say(rule)) for rule in rules)
         yield say(
             phrase(
                 "Bands are 95 % intervals; dashed rules mark where the lead changes, shaded where either may be better."
             )
         )
-    for figure in shown:
+    for figure in drawn:
         measure = figure.measure
         better = f", {say(BETTER[measure.better])}" if measure.better else ""
         meaning = say(joined(" ", (measure.meaning, thin_text(summary, measure))))
         yield f"**{say(measure.name)}** ({say(measure.unit)}{better}). {escaped(meaning)}"
         yield f"![{say(phrase('{name} over load, a line an arm', name=measure.name))}]({_file(figure)})"
-
-
-def _intervals(summary: Summary, say: Say) -> Iterable[str]:
-    if predicted.is_predicted(summary) and (rows := predicted.interval_rows(summary)):
-        yield f"### {say(predicted.TITLE)}"
-        yield f"{say(predicted.UNITS)}."
-        yield _table(tuple(map(say, predicted.HEADINGS)), [tuple(escaped(say(cell)) for cell in row) for row in rows])
-
-
-def _cells(summary: Summary, say: Say) -> Iterable[str]:
-    yield f"## {say(phrase('Every arm by {load}', load=LOAD_NAMES[summary.load_unit]))}"
-    measures = (joined(" ", measure.heading) for measure in MEASURES.values())
-    headings = (phrase("load"), phrase("arm"), phrase("sent"), phrase("failed"), *measures, phrase("client"))
-    rows = [_row(row, say) for group in groups(summary) for row in group]
-    yield _table(tuple(map(say, headings)), rows, numbers=range(2, len(headings) - 1))
-    apart = phrase("medians of {repeats} repeats, ± half their range from half a percent on", repeats=repeats(summary))
-    legend = [
-        say(phrase("**bold** best of the load")),
-        *([say(THIN_LEGEND).replace("~", r"\~")] if has_thin(summary) else []),
-        *([say(apart)] if has_spread(summary) else []),
-        say(phrase("{missing} not known", missing=MISSING)),
-        say(phrase("TTFT, TPOT and ITL in ms")),
-    ]
-    yield "; ".join(legend) + "."
-
-
-def _row(row: Row, say: Say) -> tuple[str, ...]:
-    return (
-        escaped(row.load),
-        escaped(row.arm),
-        str(row.requests),
-        str(row.failed),
-        *(
-            f"{_strong(escaped(value.text), strong=value.best)} {value.spread_text}".rstrip()
-            for value in row.values.values()
-        ),
-        escaped(say(row.verdict)),
-    )
-
-
-def _costs(summary: Summary, say: Say) -> Iterable[str]:
-    if rows := cost_rows(summary):
-        yield f"## {say(cost.TITLE)}"
-        headings = [escaped(say(heading)) for heading in cost_headings(summary)]
-        yield _table(headings, [[escaped(say(part)) for part in row] for row in rows], numbers=range(1, len(headings)))
-        yield say(cost.LEGEND)
-
-
-def _crossovers(summary: Summary, say: Say) -> Iterable[str]:
-    rows = [
-        (
-            say(name_of(entry.metric)),
-            escaped(" / ".join(entry.arms)),
-            escaped(say(joined(", ", verdict_texts(entry)))),
-            escaped(say(leader_text(entry))),
-            escaped(say(entry.note or "")),
-        )
-        for entry in headlines(summary)
-    ]
-    if rows:
-        yield f"## {say(phrase('Where arms trade places'))}"
-        headings = (phrase("cross at load (interval)"), phrase("leader, low to high"), phrase("note"))
-        yield _table(tuple(map(say, (phrase("metric"), phrase("arms"), *headings))), rows)
 
 
 def _findings(summary: Summary, say: Say) -> Iterable[str]:
@@ -220,50 +180,18 @@ def _finding(finding: Finding, say: Say) -> Iterator[str]:
         yield f"  <details><summary>{title}</summary>{lines}</details>\n"
 
 
-def _causes(summary: Summary, manifest: Manifest, say: Say, *, has_roofline: bool) -> Iterable[str]:
-    shown = causes(summary, manifest)
-    if shown or has_roofline:
-        yield f"## {say(phrase('Why'))}"
-    if has_roofline:
-        yield say(
-            phrase(
-                "**Under the roof** (TFLOP/s of decode steps over FLOP per byte). Filled marks count the bytes really "
-                "read, hollow ones the weights loaded."
-            )
-        )
-        yield f"![{say(phrase('Roofline, a line an arm'))}]({_ROOFLINE})"
-    for sheet in shown:
-        yield from _sheet(sheet, say)
-
-
-def _quality(summary: Summary, manifest: Manifest, say: Say) -> Iterable[str]:
-    if summary.quality is not None:
-        yield f"## {say(phrase('What the bits cost in answers'))}"
-        yield "\n".join(f"- {escaped(say(sentence))}" for sentence in sentences(summary))
-        for sheet in quality(summary, manifest):
-            yield from _sheet(sheet, say)
-
-
-def _sheet(sheet: Sheet, say: Say) -> Iterable[str]:
-    yield f"### {say(sheet.title)}"
-    yield escaped(say(sheet.meaning))
-    yield _table(
-        [escaped(say(heading)) for heading in sheet.headings],
-        [[escaped(say(part)) for part in row] for row in sheet.rows],
-        numbers=range(sheet.words, len(sheet.headings)),
-    )
-
-
-def _provenance(summary: Summary, manifest: Manifest, say: Say) -> Iterable[str]:
+def _provenance(drawn: Shown, say: Say) -> Iterable[str]:
+    summary, manifest = drawn.summary, drawn.manifest
+    several = repeats(summary) > 1
     yield f"## {say(phrase('The arms'))}"
-    yield from list(_sheet(at_a_glance(summary, manifest), say))[1:]
+    yield from list(sheet_blocks(at_a_glance(summary, manifest), say))[1:]
     yield say(phrase("Every fact, with the line that says so, is in `report.html` and `run.json`."))
     yield f"## {say(phrase('Books and client'))}"
     rows = client_rows(summary, manifest)
     clients = [
         (
             escaped(row.arm),
-            escaped(f"{row.load} #{row.repeat}" if repeats(summary) > 1 else row.load),
+            escaped(f"{row.load} #{row.repeat}" if several else row.load),
             str(row.failed),
             escaped(say(row.errors)),
             say(row.verdict),
@@ -272,31 +200,18 @@ def _provenance(summary: Summary, manifest: Manifest, say: Say) -> Iterable[str]
         for row, before in zip(rows, ((), *(row.remarks for row in rows)), strict=False)
     ]
     headings = (phrase("arm"), phrase("load"), phrase("failed"), phrase("errors"), phrase("client"), phrase("remarks"))
-    yield _table(tuple(map(say, headings)), clients)
+    yield table(tuple(map(say, headings)), clients)
     for sheet in courses(summary, manifest):
-        yield from _sheet(sheet, say)
+        yield from sheet_blocks(sheet, say)
     yield f"## {say(phrase('Provenance'))}"
     known = flat(manifest.host) | flat(dict(manifest.tools))
     yield "\n".join(f"- {escaped(name)}: {escaped(say(value))}" for name, value in known.items())
-    yield _fenced("sh", "\n".join(say(command.line) for command in commands(manifest)))
+    yield fenced("sh", "\n".join(say(command.line) for command in commands(manifest)))
+
+
+def _to_reproduce(manifest: Manifest, say: Say) -> Iterable[str]:
     yield say(phrase("To reproduce: save this as `study.yaml` and run `whichbits run study.yaml`."))
-    yield _fenced("yaml", study_yaml(manifest))
-
-
-def _table(headings: Sequence[str], rows: Iterable[Sequence[str]], numbers: range = range(0)) -> str:
-    rule = ["---:" if place in numbers else "---" for place in range(len(headings))]
-    return "\n".join(f"| {' | '.join(row)} |" for row in (headings, rule, *rows))
-
-
-def _strong(text: str, *, strong: bool) -> str:
-    return f"**{text}**" if strong else text
-
-
-def _fenced(language: str, text: str) -> str:
-    """Fence with more backticks than any run of them inside, so that the text cannot end it."""
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}{language}\n{plain(text).rstrip()}\n{fence}"
+    yield fenced("yaml", study_yaml(manifest))
 
 
 def _file(figure: Figure) -> str:

@@ -13,6 +13,7 @@ from whichbits.language.language import Code, Language, language
 from whichbits.record.run import Run
 from whichbits.record.schema import Manifest
 from whichbits.report.reporters import say_where, summary_json, write_reports
+from whichbits.report.shown import shown_cells
 from whichbits.report.terminal import print_summary
 
 Show = Callable[[Summary, Manifest, Console, str, Language], None]
@@ -29,7 +30,8 @@ def rebuild_reports(folder: Path, *, json_to_stdout: bool, show: Show = print_su
     summary = summarize(run)
     console = Console(stderr=json_to_stdout)
     try:
-        written = write_reports(summary, run.manifest, folder, spoken=spoken, requests=request_timelines(run))
+        requests = request_timelines(run, shown_cells(summary))
+        written = write_reports(summary, run.manifest, folder, spoken=spoken, requests=requests)
     finally:
         show(summary, run.manifest, console, str(folder), spoken)
         console.print()

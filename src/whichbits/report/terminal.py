@@ -2,8 +2,9 @@
 
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -11,6 +12,7 @@ from whichbits.analyze.activations import activation_words, quantised
 from whichbits.analyze.latency.request_timelines import CellRequests
 from whichbits.analyze.summary import Crossover, Summary
 from whichbits.analyze.summary.source import SOURCES
+from whichbits.language.amounts import amount
 from whichbits.language.language import ENGLISH, Language, Say
 from whichbits.language.phrase import joined, listed, phrase
 from whichbits.record.schema import Manifest
@@ -21,18 +23,22 @@ from whichbits.report.answer.validity import answer_text, doubts, scope_text
 from whichbits.report.cells.measures import headlines, name_of
 from whichbits.report.cells.terminal_table import cap_text, cell_table, legend
 from whichbits.report.grid import grid
+from whichbits.report.sheets import Sheet
 from whichbits.report.sheets.cache import hit_rates
 from whichbits.report.sheets.quality import distances, sentences
 from whichbits.report.sheets.replicas import replicas
 from whichbits.report.sheets.slo import service_level, slo_words
+from whichbits.report.shown import shown
 from whichbits.report.terminal_parts import filled, print_parts, section, sheet_table, table_of
 from whichbits.report.wording import (
     LOAD_NAMES,
     MISSING,
     count,
+    crossing,
     interruption,
     leader_text,
     number,
+    others,
     plain,
     resume_command,
     resumptions,
@@ -41,14 +47,11 @@ from whichbits.report.wording import (
 )
 
 _MOST_FINDINGS = 8
+_MOST_POINTS = 200
+_MOST_ROWS = 60
 _MOST_PAIRS = 6
 _FINDING_LENGTH = 142
 _SLO_SHARE = 0.99
-_NOT_CROSSING = {
-    "none": phrase("without a crossing"),
-    "tie": phrase("tied"),
-    "noisy": phrase("too noisy to say"),
-}
 _IN_TABLES = ("crossover", "slo_load", "quality_price", "quality_same", "quality_reference_quantised")
 
 
@@ -97,8 +100,12 @@ def _answers(summary: Summary, say: Say, *, last: bool = False) -> list[Renderab
     return answers[::-1] if last else answers
 
 
-def _evidence(summary: Summary, manifest: Manifest, say: Say) -> Iterator[RenderableType]:
+def _evidence(whole: Summary, of_run: Manifest, say: Say) -> Iterator[RenderableType]:
+    drawn = shown(whole, of_run, most_points=_MOST_POINTS)
+    summary, manifest = drawn.summary, drawn.manifest
     unit = LOAD_NAMES[summary.load_unit]
+    for rule in drawn.rules:
+        yield Group(Text(""), Text(plain(say(rule)), style="dim"))
     if summary.predictions:
         yield section(say(predictions.TITLE), "", predictions.terminal(summary, say))
     if summary.cells:
@@ -114,8 +121,8 @@ def _evidence(summary: Summary, manifest: Manifest, say: Say) -> Iterator[Render
     yield from _caches(summary, manifest, say)
     if compared := headlines(summary):
         yield section(say(phrase("Where arms trade places")), "", *_crossovers(compared, say))
-    if summary.findings:
-        yield section(say(phrase("Findings")), "", *_findings(summary, say))
+    if whole.findings:
+        yield section(say(phrase("Findings")), "", *_findings(whole, say))
 
 
 def _intervals(summary: Summary, say: Say) -> Iterator[RenderableType]:
@@ -186,7 +193,7 @@ def _quality(summary: Summary, manifest: Manifest, say: Say) -> Iterator[Rendera
             table.add_row("-", Text(plain(say(sentence))))
         body: list[RenderableType] = [table]
         if sheet := distances(summary, manifest):
-            body += [Text(""), sheet_table(sheet, say)]
+            body += [Text(""), *_sheet(sheet, say)]
         yield section(say(phrase("What the bits cost in answers")), "", *body)
 
 
@@ -194,7 +201,7 @@ def _service_level(summary: Summary, manifest: Manifest, say: Say) -> Iterator[R
     sheet = service_level(summary, manifest)
     if sheet is None:
         return
-    body: list[RenderableType] = [sheet_table(sheet, say)]
+    body = [*_sheet(sheet, say)]
     if not any(cell.slo_share is not None and cell.slo_share >= _SLO_SHARE for cell in summary.cells):
         nobody = phrase("No arm holds it at any load of the run: that is exit code 5.")
         body.append(Text(say(nobody), style="yellow"))
@@ -205,27 +212,32 @@ def _service_level(summary: Summary, manifest: Manifest, say: Say) -> Iterator[R
 def _caches(summary: Summary, manifest: Manifest, say: Say) -> Iterator[RenderableType]:
     """Show the replicas where there are several, else the prefix cache where it was of use."""
     if sheet := replicas(summary, manifest):
-        yield section(say(phrase("Replicas")), say(phrase("prefix cache in tokens")), sheet_table(sheet, say))
+        yield section(say(phrase("Replicas")), say(phrase("prefix cache in tokens")), *_sheet(sheet, say))
     elif any(cell.prefix_hit_rate for cell in summary.cells) and (sheet := hit_rates(summary, manifest)):
-        yield section(say(phrase("Prefix cache")), "", sheet_table(sheet, say))
+        yield section(say(phrase("Prefix cache")), "", *_sheet(sheet, say))
+
+
+def _sheet(sheet: Sheet, say: Say) -> Iterator[RenderableType]:
+    """Return the table, and how many rows it lacks where a terminal has no room for all."""
+    yield sheet_table(replace(sheet, rows=sheet.rows[:_MOST_ROWS]), say)
+    yield from _left_out(len(sheet.rows) - _MOST_ROWS, say)
+
+
+def _left_out(rows: int, say: Say) -> Iterator[RenderableType]:
+    if rows > 0:
+        yield Text(say(phrase("Left out here: {rows}; see report.html.", rows=amount(rows, "row"))), style="dim")
 
 
 def _crossovers(crossovers: tuple[Crossover, ...], say: Say) -> Iterator[RenderableType]:
     """Show every pair where they are few, else those that cross."""
-    shown = crossovers
+    told = crossovers
     if len(crossovers) > _MOST_PAIRS:
-        shown = tuple(crossover for crossover in crossovers if crossover.verdict == "crosses")
-    if shown:
-        yield _pairs(shown, say)
-    if len(shown) < len(crossovers):
-        verdicts = [crossover.verdict for crossover in crossovers]
-        others = [
-            phrase("{count} {words}", count=verdicts.count(verdict), words=words)
-            for verdict, words in _NOT_CROSSING.items()
-            if verdict in verdicts
-        ]
-        total, rest = len(crossovers), joined(", ", others)
-        yield Text(say(phrase("Of {count} comparisons {others}: see report.html.", count=total, others=rest)), "dim")
+        told = crossing(crossovers)
+    if told:
+        yield _pairs(told[:_MOST_ROWS], say)
+        yield from _left_out(len(told) - _MOST_ROWS, say)
+    if len(told) < len(crossovers):
+        yield Text(say(others(crossovers)), "dim")
 
 
 def _pairs(crossovers: Iterable[Crossover], say: Say) -> Table:

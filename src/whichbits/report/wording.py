@@ -116,6 +116,29 @@ def verdict_texts(crossover: Crossover) -> tuple[str, ...]:
     return (joined("", (CROSSOVER_VERDICTS[crossover.verdict], wanted)),)
 
 
+def crossing(crossovers: Sequence[Crossover]) -> tuple[Crossover, ...]:
+    """Return those that cross: all that is told one by one where there are very many."""
+    return tuple(each for each in crossovers if each.verdict == "crosses")
+
+
+def others(crossovers: Sequence[Crossover]) -> str:
+    """Return how many do not cross, and why not."""
+    verdicts = [each.verdict for each in crossovers]
+    told = [
+        phrase("{count} {words}", count=verdicts.count(verdict), words=words)
+        for verdict, words in _NOT_CROSSING.items()
+        if verdict in verdicts
+    ]
+    return phrase("Of {count} comparisons {others}: see report.html.", count=len(crossovers), others=joined(", ", told))
+
+
+_NOT_CROSSING = {
+    "none": phrase("without a crossing"),
+    "tie": phrase("tied"),
+    "noisy": phrase("too noisy to say"),
+}
+
+
 def leader_text(crossover: Crossover) -> str:
     """Return who leads from the low to the high end: ``w4a8 → fp16``, or one name where it stays.
 

@@ -11,6 +11,7 @@ from whichbits.language.language import Code, language
 from whichbits.record.manifest import FILE_NAME
 from whichbits.record.run import Run
 from whichbits.report.html import html
+from whichbits.report.shown import shown_cells
 
 _KEPT = 8
 _LANGUAGE = re.compile(rb'<html lang="(\w+)"')
@@ -54,4 +55,6 @@ class Reports:
 
 def _make(folder: Path, lang: Code) -> bytes:
     run = Run.load(folder)
-    return html(summarize(run), run.manifest, language(lang), request_timelines(run))["report.html"]
+    summary = summarize(run)
+    requests = request_timelines(run, shown_cells(summary))
+    return html(summary, run.manifest, language(lang), requests)["report.html"]

@@ -110,6 +110,14 @@ def test_a_run_shows_its_cells_within_the_page_s_budget(tmp_path: Path, monkeypa
     assert told == [(1, 0, 10), (1, 1, 10), (8, 0, 30)]
 
 
+def test_of_chosen_cells_only_these_are_shown(tmp_path: Path) -> None:
+    run = Run.load(make_run(tmp_path))
+    chosen = {cell.cell for cell in run.cells[1:3]}
+
+    assert {each.cell.cell for each in request_timelines(run, chosen)} == chosen
+    assert {each.cell.cell for each in request_timelines(run)} > chosen
+
+
 def test_cells_whose_clocks_are_not_known_against_each_other_are_left_out(tmp_path: Path) -> None:
     run = Run.load(make_run(tmp_path, {"a": SyntheticArm(lambda _: 5.0)}, loads=(1, 2)))
     apart = replace(run.cells[0], imported=Imported("x", {}, one_clock=False))

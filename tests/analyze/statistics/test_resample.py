@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from whichbits.analyze.statistics import resample
 from whichbits.analyze.statistics.resample import block_length, draw, means, percentiles, pooled_percentiles, widened
 from whichbits.analyze.statistics.student import t_quantile
 
@@ -112,3 +113,17 @@ def test_few_blocks_of_independent_requests_show_the_whole_variance(size: int) -
 @given(st.floats(0.001, 0.999), st.floats(2, 500))
 def test_quantiles_of_student_are_scipys(probability: float, df: float) -> None:
     assert t_quantile(probability, df) == pytest.approx(stats.t.ppf(probability, df), rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("size", [60, 90, 700])
+def test_products_taken_in_parts_are_those_of_the_whole(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(size)
+    owners, values = np.sort(rng.integers(0, size, 30 * size)), rng.lognormal(3, 0.3, 30 * size)
+    weights = draw(size, 1)
+
+    def found() -> bytes:
+        return pooled_percentiles(values, owners, weights, (50, 99)).tobytes()
+
+    in_parts = found()
+    monkeypatch.setattr(resample, "_PRODUCTS_OF_ONE_THREAD", 10**12)
+    assert found() == in_parts

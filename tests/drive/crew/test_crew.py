@@ -30,6 +30,7 @@ from tests.drive.fake_server import (
     serving,
     silence,
     stream,
+    together,
 )
 from whichbits.drive.cell import CellCapture, capture_cell, drive_cell
 from whichbits.drive.crew import service
@@ -43,6 +44,8 @@ from whichbits.traffic.plan import PlannedRequest
 
 MS = 1_000_000
 LIMITS = Limits(request_seconds=20, silence_seconds=20)
+PATIENCE_S = 120
+"""For what takes a moment: only a fault takes so long."""
 
 
 def plan(count: int, *, output_tokens: int = 4, every_ms: float | None = None) -> list[PlannedRequest]:
@@ -71,7 +74,7 @@ def crew(request: pytest.FixtureRequest) -> Iterator[Crew]:
 
 
 async def test_two_workers_send_exactly_the_plan_once(crew: Crew) -> None:
-    async with serving(stream(first_s=0.01)) as fake:
+    async with serving(together(3, stream(first_s=0.01))) as fake:
         capture = await drive_cell([fake.target], plan(11), Load(concurrency=3), LIMITS, 0, crew=crew)
 
     assert len(crew.hired) == 2
@@ -99,17 +102,23 @@ async def test_arrivals_keep_their_offsets_whoever_sends_them(crew: Crew) -> Non
 
 
 async def test_a_burst_of_all_workers_leaves_together(processes: Crew) -> None:
-    """One common start; on a quiet machine the server meets the first of each worker within 5 ms of each other."""
-    spreads_ms = []
-    async with serving(stream(first_s=0.05)) as fake:
-        for _ in range(5):
-            fake.received.clear()
-            capture = await drive_cell([fake.target], plan(2), Load(concurrency=2), LIMITS, 0, crew=processes)
-            arrivals = [request.at_ns for request in fake.received]
-            spreads_ms.append((max(arrivals) - min(arrivals)) / MS)
-            assert [record.scheduled_ns for record in capture.records] == [capture.started_ns] * 2
+    """One common start, at which all have connected and no answer is waited for; nobody sends before it."""
+    connected = []
 
-    assert min(spreads_ms) < 5
+    async def at_once(request: Received, writer: asyncio.StreamWriter) -> None:
+        connected.append(fake.open_connections)
+        await both(request, writer)
+
+    for _ in range(5):
+        both = together(2, stream())
+        async with serving(at_once) as fake:
+            capture = await drive_cell([fake.target], plan(2), Load(concurrency=2), LIMITS, 0, crew=processes)
+        arrivals = [request.at_ns for request in fake.received]
+        assert [record.scheduled_ns for record in capture.records] == [capture.started_ns] * 2
+        assert all(capture.started_ns <= at_ns for at_ns in arrivals)
+        assert all(capture.started_ns <= (record.sent_ns or 0) for record in capture.records)
+
+    assert connected == [2] * 10
 
 
 async def test_one_crew_serves_many_cells(crew: Crew) -> None:
@@ -256,7 +265,7 @@ async def test_a_killed_worker_is_one_error_and_loses_only_its_own(tmp_path: Pat
             killed = crew.hired[1].pid
             assert killed is not None
             os.kill(killed, signal.SIGKILL)
-            capture = await asyncio.wait_for(driving, timeout=10)
+            capture = await asyncio.wait_for(driving, timeout=PATIENCE_S)
         left = {record.index: record.error_code for record in records_in(capture.parts)}
         async with serving(stream()) as fake:
             again = await drive_cell([fake.target], plan(4), Load(concurrency=2), LIMITS, 0, crew=crew)
@@ -280,15 +289,15 @@ async def test_a_worker_that_hangs_does_not_keep_the_user_who_stops(monkeypatch:
                 capture_cell([fake.target], plan(2), Load(concurrency=2), LIMITS, 0, stop=stop, crew=crew)
             )
             await eventually(lambda: len(fake.received) == 2)
-            hung = crew.hired[1].pid
-            assert hung is not None
-            os.kill(hung, signal.SIGSTOP)
+            hung = psutil.Process(crew.hired[0].pid)
+            hung.suspend()
             stop.set()
-            capture = await asyncio.wait_for(driving, 20)
+            capture = await asyncio.wait_for(driving, PATIENCE_S)
 
     assert capture.failure is not None
-    assert "worker 1 did not end within" in capture.failure.what
-    assert not psutil.pid_exists(hung)
+    # On a busy machine the other may not be in time, either, and is named behind it.
+    assert "worker 0 did not end within 0.3 s" in capture.failure.what
+    assert not hung.is_running()
 
 
 async def test_a_worker_that_hangs_is_lost_when_it_has_been_silent_long_enough(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -300,13 +309,11 @@ async def test_a_worker_that_hangs_is_lost_when_it_has_been_silent_long_enough(m
                 capture_cell([fake.target], plan(2), Load(concurrency=2), LIMITS, 0, crew=crew)
             )
             await eventually(lambda: len(fake.received) == 2)
-            hung = crew.hired[1].pid
-            assert hung is not None
-            os.kill(hung, signal.SIGSTOP)
-            capture = await asyncio.wait_for(driving, 20)
+            psutil.Process(crew.hired[0].pid).suspend()
+            capture = await asyncio.wait_for(driving, PATIENCE_S)
 
     assert capture.failure is not None
-    assert "worker 1 has said nothing for 1 s" in capture.failure.what
+    assert "worker 0 has said nothing for 1 s" in capture.failure.what
 
 
 async def test_a_worker_without_memory_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -365,7 +372,7 @@ async def test_workers_die_with_a_parent_that_is_killed() -> None:
     parent.wait()
     parent.stdout.close()
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         await eventually(lambda: not any(each.is_running() for each in workers))
 
 

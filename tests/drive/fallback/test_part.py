@@ -10,7 +10,7 @@ import pytest
 
 from tests.drive.certificates import made_up_authority
 from tests.drive.fake_proxy import proxying
-from tests.drive.fake_server import HEAD, Answer, FakeServer, chunk, event, raw, serving, silence, stream
+from tests.drive.fake_server import HEAD, Answer, FakeServer, chunk, event, raw, serving, silence, stream, together
 from whichbits.drive.cell import drive_cell
 from whichbits.drive.fallback.part import drive_part_by_aiohttp, needs_fallback
 from whichbits.drive.part import CellPart, PartReport
@@ -76,7 +76,7 @@ async def one(answer: Answer, limits: Limits = LIMITS) -> RequestRecord:
 
 
 async def test_plain_requests_are_forwarded_and_their_times_are_the_servers() -> None:
-    async with serving(stream(first_s=0.05, gap_s=0.01)) as fake, proxying() as proxy:
+    async with serving(together(2, stream(first_s=0.05, gap_s=0.01))) as fake, proxying() as proxy:
         target = replace(fake.target, proxy=proxy.url, api_key="s3cret", replica="0")
         report, records = await drive(part(target, requests(4), streams=2))
 
@@ -89,8 +89,8 @@ async def test_plain_requests_are_forwarded_and_their_times_are_the_servers() ->
     for record in records:
         assert record.sent_ns is not None
         assert record.replica == "0"
-        assert record.chunk_ns[0] - record.sent_ns >= 49 * MS
-        assert record.chunk_ns[2] - record.chunk_ns[0] >= 18 * MS
+        # A client that is late reads several chunks at once: nothing is early all the same.
+        assert all(at_ns - record.sent_ns >= (49 + 9 * nth) * MS for nth, at_ns in enumerate(record.chunk_ns))
         assert tuple(record.chunk_tokens) == (1, 1, 1)
     assert set(report.late_connect_ns) == {0, 1}
     assert not report.cancelled
@@ -149,7 +149,7 @@ async def test_silence_is_a_timeout() -> None:
 
 
 async def test_an_open_loop_keeps_its_schedule_and_a_cap_counts_as_waiting() -> None:
-    async with serving(stream(first_s=0.05)) as fake, proxying() as proxy:
+    async with serving(together(4, stream(first_s=0.05))) as fake, proxying() as proxy:
         target = replace(fake.target, proxy=proxy.url)
         _, free = await drive(part(target, requests(4, every_ms=1), streams=None))
         _, capped = await drive(part(target, requests(3, every_ms=0), streams=1))

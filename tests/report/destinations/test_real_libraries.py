@@ -83,7 +83,7 @@ def python(folder: Path, *arguments: str, **variables: str) -> str:
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **variables},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert told.returncode == 0, told.stderr

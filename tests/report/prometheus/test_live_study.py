@@ -204,7 +204,7 @@ def test_names_cannot_forge_lines() -> None:
 def ask(address: str, host: str | None = None) -> tuple[int, str]:
     request = urllib.request.Request(address, headers={} if host is None else {"Host": host})  # noqa: S310 - loopback
     try:
-        with urllib.request.urlopen(request, timeout=5) as answer:  # noqa: S310 - loopback
+        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310 - loopback
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as refused:
         with refused:
@@ -221,7 +221,7 @@ def test_the_endpoint_answers_this_machine_only() -> None:
 def raw(address: str, said: bytes) -> socket.socket:
     """Return a connection to the endpoint on which this was said."""
     port = int(address.split(":")[2].partition("/")[0])
-    connection = socket.create_connection(("127.0.0.1", port), timeout=5)
+    connection = socket.create_connection(("127.0.0.1", port), timeout=60)
     connection.sendall(said)
     return connection
 
@@ -252,7 +252,7 @@ def test_the_end_does_not_wait_for_a_client_that_says_nothing_more(monkeypatch: 
 
     with endpoint("127.0.0.1", 0, slow) as address:
         connection = raw(address, b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        assert begun.wait(5)
+        assert begun.wait(60)
     assert "metrics" not in {thread.name for thread in threading.enumerate()}
     connection.close()
 

@@ -15,7 +15,7 @@ from urllib.request import Request, urlopen
 
 from prometheus_client.parser import text_string_to_metric_families
 
-READY_SECONDS = 60
+READY_SECONDS = 300
 
 
 @dataclass(frozen=True)

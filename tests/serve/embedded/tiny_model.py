@@ -10,7 +10,7 @@ from gguf import GGMLQuantizationType, GGUFWriter, TokenType, quants
 from whichbits.serve.embedded.weights.vocabulary import byte_letters
 
 HIDDEN, FEED_FORWARD, LAYERS, HEADS, KV_HEADS = 64, 128, 2, 2, 1
-CONTEXT = 512
+CONTEXT = 4096
 SPECIAL = ("<|end|>", "<|start|>")
 END = 0
 MERGES = ("t h", "th e", "a n")

@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 from aiohttp import ClientError, ClientSession, web
 
+from tests.drive.fake_server import all_begun
+
 NAMESPACE = "serving"
 SERVICE = "vllm-qwen3-14b"
 SELECTOR = {"app": "vllm", "model": "qwen3-14b"}
@@ -230,6 +232,7 @@ def serving(application: web.Application, tls: ssl.SSLContext | None = None) -> 
     try:
         yield asyncio.run_coroutine_threadsafe(_listen(runner, tls), loop).result()
     finally:
+        asyncio.run_coroutine_threadsafe(all_begun(), loop).result()
         asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()

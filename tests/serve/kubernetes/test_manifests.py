@@ -202,7 +202,7 @@ def test_a_job_that_is_deleted_tells_whichbits_and_ends_with_its_code(tmp_path: 
         assert shell.stdout is not None
         assert shell.stdout.readline() == "up\n"
         shell.terminate()
-        said, _ = shell.communicate(timeout=20)
+        said, _ = shell.communicate(timeout=60)
 
     assert (said, shell.returncode) == ("told\n", 130)
 

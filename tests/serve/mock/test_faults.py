@@ -69,7 +69,7 @@ def test_lines_end_with_crlf_comments_come_between_and_no_space_follows() -> Non
 
 
 def test_headers_come_in_pieces_and_the_answer_behind_them() -> None:
-    reply = one("slow_headers=40")
+    reply = one("slow_headers=800")
 
     ends = [at for at, data in reply.reads]
     assert len(ends) > 4
@@ -117,7 +117,7 @@ def test_many_at_once_are_each_hit_as_ordered() -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(10)
+            thread.join(60)
         outcomes = [true.outcome for true in served.truth()]
 
     assert outcomes == ["cut", "done"] * 3

@@ -48,7 +48,7 @@ def test_the_command_prints_its_address_and_ends_in_order(number: signal.Signals
         assert process.stdout is not None
         assert at(process.stdout.readline().strip()).complete(tokens=2).status == 200
         process.send_signal(number)
-        said, complained = process.communicate(timeout=10)
+        said, complained = process.communicate(timeout=60)
 
     assert (process.returncode, said, complained) == (0, "", "")
     assert '"outcome":"done"' in truth.read_text(encoding="utf-8")

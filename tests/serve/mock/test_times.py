@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tests.serve.mock.wire import mock
+from tests.serve.mock.wire import mock, read_all, request
 
 MS = 1_000_000
 
@@ -42,8 +42,13 @@ def test_jitter_varies_each_gap_within_its_share_and_alike_for_a_seed() -> None:
 
 
 def test_who_has_no_slot_waits_until_another_has_its_last_token() -> None:
-    with mock(slots=1, itl_ms=3) as served:
-        served.together(2, tokens=4)
+    asked = request(
+        "/v1/completions", {"prompt": [1], "max_tokens": 4, "stream": True}, headers="Connection: close\r\n"
+    )
+    with mock(slots=1, itl_ms=100) as served, served.connect() as one, served.connect() as other:
+        one.sendall(asked)
+        other.sendall(asked)
+        assert read_all(one).events[-1] == read_all(other).events[-1] == "[DONE]"
         first, second = served.truth()
 
     assert (second.admitted_ns or 0) >= first.sent_ns[-1]

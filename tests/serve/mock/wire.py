@@ -15,7 +15,7 @@ from whichbits.serve.mock.engine.truth import TrueRequest, read_truth
 from whichbits.serve.mock.http.server import MockServer, listen
 from whichbits.serve.mock.settings import MockSettings
 
-PATIENCE_SECONDS = 10
+PATIENCE_SECONDS = 60
 
 
 @contextmanager

@@ -24,12 +24,12 @@ def leashed(*argv: str, grace: str = "0.3") -> Iterator[subprocess.Popen[bytes]]
 @pytest.mark.parametrize(("program", "code"), [("exit 3", 3), ("kill -ABRT $$", 128 + signal.SIGABRT)])
 def test_the_exit_code_passes_through(program: str, code: int) -> None:
     with leashed("sh", "-c", program) as process:
-        assert process.wait(10) == code
+        assert process.wait(60) == code
 
 
 def test_a_command_that_cannot_start_is_named() -> None:
     with leashed("/no/such/server") as process:
-        assert process.wait(10) == 127
+        assert process.wait(60) == 127
         assert process.stderr is not None
         assert b"cannot start /no/such/server: No such file or directory" in process.stderr.read()
 
@@ -44,13 +44,13 @@ def test_all_end_when_the_owner_lets_go(tmp_path: Path, way: str, behaviour: tup
             process.stdin.close()
         else:
             process.send_signal(signal.SIGTERM)
-        process.wait(10)
+        process.wait(60)
 
         assert survivors(pids, 0) == []
 
 
 def test_a_daemon_ends_with_the_server_that_left_it(tmp_path: Path) -> None:
     with leashed(*command(0, tmp_path / "pids", "daemon", "dies")) as process:
-        assert process.wait(10) == 7
+        assert process.wait(60) == 7
 
         assert survivors(wait_for_pids(tmp_path / "pids", 2), 0) == []

@@ -3,13 +3,16 @@
 import asyncio
 import os
 import signal
+import socket
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tests.serve.fake_server import command, survivors, wait_for_pids
+from whichbits.serve.process import server as process_server
 from whichbits.serve.process.server import ServerProcess, free_ports
 
 OWNER = """
@@ -19,7 +22,7 @@ from whichbits.serve.process.server import ServerProcess
 log, fork, *argv = sys.argv[1:]
 server = ServerProcess(argv, {}, Path(log), grace_seconds=0.3)
 if fork == "forks" and os.fork() == 0:
-    time.sleep(5)  # holds a copy of the leash's pipe, as a forked worker would
+    time.sleep(60)  # holds a copy of the leash's pipe, as a forked worker would
     os._exit(0)
 time.sleep(60)
 """
@@ -58,7 +61,7 @@ async def test_a_killed_leash_takes_the_server_along_and_stop_finds_the_strays(t
     assert survivors([main]) == []
 
     await server.stop()
-    assert survivors([daemon], 1) == []
+    assert survivors([daemon]) == []
 
 
 async def test_a_killed_leash_leaves_no_stray_that_lost_its_environment(tmp_path: Path) -> None:
@@ -70,19 +73,22 @@ async def test_a_killed_leash_leaves_no_stray_that_lost_its_environment(tmp_path
     os.kill(server.leash_pid, signal.SIGKILL)
     await server.stop()
 
-    assert survivors(strays, 1) == []
+    assert survivors(strays) == []
 
 
 @pytest.mark.parametrize("fork", ["forks", "alone"])
 def test_the_server_is_gone_soon_after_its_owner_was_killed(tmp_path: Path, fork: str) -> None:
     argv = command(0, tmp_path / "pids", "daemon")
-    owner = subprocess.Popen([sys.executable, "-c", OWNER, str(tmp_path / "log"), fork, *argv])
+    owner = subprocess.Popen([sys.executable, "-c", OWNER, str(tmp_path / "log"), fork, *argv], start_new_session=True)
     pids = wait_for_pids(tmp_path / "pids", 2)
 
     owner.kill()
     owner.wait()
+    left = survivors(pids, 40)
+    with suppress(ProcessLookupError):
+        os.killpg(owner.pid, signal.SIGKILL)  # the forked one
 
-    assert survivors(pids, 4) == []
+    assert left == []
 
 
 def test_ctrl_c_reaches_the_owner_and_not_the_server(tmp_path: Path) -> None:
@@ -99,7 +105,7 @@ def test_ctrl_c_reaches_the_owner_and_not_the_server(tmp_path: Path) -> None:
     pids = wait_for_pids(tmp_path / "pids", 1)
 
     os.killpg(owner.pid, signal.SIGINT)
-    owner.wait(10)
+    owner.wait(60)
 
     assert survivors(pids) == []
     assert "interrupted" not in (tmp_path / "log").read_text()
@@ -117,5 +123,16 @@ async def test_the_log_text_is_only_what_this_process_wrote(tmp_path: Path) -> N
     assert log.read_text() == "first\nsecond\n"
 
 
-def test_ports_are_distinct() -> None:
-    assert len(set(free_ports(50))) == 50
+def test_ports_are_distinct_and_none_that_the_system_gives_by_itself() -> None:
+    ports = free_ports(50)
+
+    assert len(set(ports)) == 50
+    assert all(20_000 <= port < 30_000 for port in ports)
+
+
+def test_where_all_such_ports_are_taken_the_system_gives_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        monkeypatch.setattr(process_server, "_PORTS", (taken.getsockname()[1],))
+        (port,) = free_ports(1)
+
+    assert port not in process_server._PORTS

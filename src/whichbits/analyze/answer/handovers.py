@@ -4,8 +4,10 @@ Whoever is level with the best stays: within the margin of it, or not told from 
 noise does not make arms take turns.
 """
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -46,7 +48,15 @@ class Field:
     arms: tuple[str, ...]
     loads: Floats
     cost: Floats
-    crossovers: Sequence[Crossover]
+    between: Callable[[str, str], Crossover | None]
+    """How two arms compare by the metric."""
+    judged: bool = True
+    """False if nothing at all was compared by it."""
+
+    @cached_property
+    def _told(self) -> dict[tuple[str, str], dict[float, bool]]:
+        """What was asked for: of each load the best arm is held against every other one."""
+        return {}
 
     def ranges(self) -> tuple[tuple[Range, ...], tuple[Turn, ...]]:
         """Cover the loads, each time with the arm that stays level with the best for longest."""
@@ -61,16 +71,17 @@ class Field:
 
         It does where the interval of their ratio leaves out 1, and outside a crossing's interval, where that is placed.
         """
-        found: dict[float, bool] = {}
-        for each in self.crossovers:
-            if set(each.arms) != {arm, other}:
-                continue
-            wanted = (each.arms[0] == arm) == METRICS[each.metric].lower_is_better
-            intervals = zip(each.loads, each.ratio_intervals, strict=False)
-            found |= {load: high < 1 if wanted else low > 1 for load, (low, high) in intervals}
-            ahead = (load for load, ratio in zip(each.loads, each.ratios, strict=True) if (ratio < 1) == wanted)
-            found |= {load: True for load in ahead if self._beyond_crossings(each, load) == arm}
-        return found
+        if (arm, other) not in self._told:
+            each = self.between(arm, other)
+            self._told[arm, other] = {} if each is None else self._leads(each, arm)
+        return self._told[arm, other]
+
+    def _leads(self, each: Crossover, arm: str) -> dict[float, bool]:
+        wanted = (each.arms[0] == arm) == METRICS[each.metric].lower_is_better
+        intervals = zip(each.loads, each.ratio_intervals, strict=False)
+        found = {load: high < 1 if wanted else low > 1 for load, (low, high) in intervals}
+        ahead = (load for load, ratio in zip(each.loads, each.ratios, strict=True) if (ratio < 1) == wanted)
+        return found | {load: True for load in ahead if self._beyond_crossings(each, load) == arm}
 
     def _beyond_crossings(self, pair: Crossover, load: float) -> str | None:
         """Return who leads at a load that lies outside all that a pair's placed crossings span; None within it."""
@@ -121,7 +132,7 @@ class Field:
     def _turn(self, before: int, after: int, at: int) -> Turn:
         load = _estimated(self.loads, self.cost[before] - self.cost[after], at)
         first, then = self.arms[before], self.arms[after]
-        if not any(set(each.arms) == {first, then} for each in self.crossovers):
+        if self.between(first, then) is None:
             return Turn(load)
         if (crossing := self._crossing(first, then, load)) is not None:
             return Turn(crossing.load, (crossing.low or crossing.load, crossing.high or crossing.load))
@@ -134,12 +145,9 @@ class Field:
 
     def _crossing(self, first: str, then: str, load: float) -> Crossing | None:
         """Return the pair's placed crossing that is nearest to the load."""
-        placed = [
-            crossing
-            for each in self.crossovers
-            for crossing in each.crossings
-            if set(each.arms) == {first, then} and each.verdict == "crosses" and self._is_placed(crossing)
-        ]
+        each = self.between(first, then)
+        crossings = each.crossings if each is not None and each.verdict == "crosses" else ()
+        placed = [crossing for crossing in crossings if self._is_placed(crossing)]
         return min(placed, key=lambda each: abs(np.log(each.load / load)), default=None)
 
 
@@ -178,7 +186,9 @@ def _in_order(turns: Sequence[Turn]) -> tuple[Turn, ...]:
 
 def _at(told: dict[float, bool], load: float) -> bool | None:
     """Return what is told of a load; it went through its logarithm."""
-    return next((value for at, value in told.items() if np.isclose(at, load, rtol=1e-9)), None)
+    if load in told:
+        return told[load]
+    return next((value for at, value in told.items() if math.isclose(at, load, rel_tol=1e-9, abs_tol=1e-8)), None)
 
 
 def _longest(level: npt.NDArray[np.bool_], cost: Floats, at: int) -> tuple[int, int]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from whichbits.analyze.crossings.pairs import between
 from whichbits.analyze.curves.load_curves import value_of, why_unusable
 from whichbits.analyze.findings.observed import load_of, number
 from whichbits.analyze.statistics.student import t_quantile
@@ -108,9 +109,8 @@ def _within(text: str, prediction: Within, measured: Measured) -> ScoredPredicti
 
 
 def _crosses(text: str, prediction: Crosses, measured: Measured) -> ScoredPrediction:
-    pair = set(prediction.arms)
-    compared = [each for each in measured.crossovers if set(each.arms) == pair and each.metric == prediction.metric]
-    if not compared:
+    found = between(measured.crossovers, prediction.arms, prediction.metric)
+    if found is None:
         return ScoredPrediction(
             text,
             None,
@@ -120,7 +120,6 @@ def _crosses(text: str, prediction: Crosses, measured: Measured) -> ScoredPredic
                 metric=prediction.metric,
             ),
         )
-    found = compared[0]
     if found.verdict == "noisy":
         return ScoredPrediction(text, "undecided", phrase("too noisy to say who leads where"))
     places = [_Known(crossing.load, crossing.low, crossing.high) for crossing in found.crossings]
@@ -184,15 +183,15 @@ def _paired(prediction: Less, measured: Measured) -> _Known | None:
     smaller, larger = prediction.smaller, prediction.larger
     if smaller.load != larger.load or smaller.metric != larger.metric or smaller.arm == larger.arm:
         return None
-    for each in measured.crossovers:
-        if set(each.arms) == {smaller.arm, larger.arm} and each.metric == smaller.metric:
-            place, _, _ = smaller.load.partition(" cap ")
-            at = [number for number, load in enumerate(each.loads) if place in (f"c{load:g}", f"{load:g}/s")]
-            if at and each.ratio_intervals:
-                ratio = _Known(each.ratios[at[0]], *each.ratio_intervals[at[0]])
-                turned = ratio if each.arms[0] == smaller.arm else _inverse(ratio)
-                return _times(turned, smaller.factor / larger.factor)
-    return None
+    each = between(measured.crossovers, (smaller.arm, larger.arm), smaller.metric)
+    if each is None or not each.ratio_intervals:
+        return None
+    place, _, _ = smaller.load.partition(" cap ")
+    at = next((number for number, load in enumerate(each.loads) if place in (f"c{load:g}", f"{load:g}/s")), None)
+    if at is None:
+        return None
+    ratio = _Known(each.ratios[at], *each.ratio_intervals[at])
+    return _times(ratio if each.arms[0] == smaller.arm else _inverse(ratio), smaller.factor / larger.factor)
 
 
 def _ratio(smaller: _Known, larger: _Known) -> _Known:

@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from whichbits.analyze.crossings.pairs import between
 from whichbits.analyze.curves.load_curves import MARGIN, METRICS, AxisUnit, load_words, unit_behind
 from whichbits.analyze.findings.observed import number
 from whichbits.analyze.summary import ArmSummary, CellSummary, Crossover, Finding, Metric, SloCapacity
 from whichbits.analyze.summary.verdicts import Regime
-from whichbits.language.phrase import joined, phrase
+from whichbits.language.phrase import first_of, phrase
 from whichbits.record.schema import Manifest
 
 Name = Literal["low_load", "high_load_latency", "high_load_throughput"]
@@ -70,15 +71,15 @@ def place(load: float, unit: AxisUnit) -> str:
 
 def is_level(crossovers: Sequence[Crossover], pair: tuple[str, str], metric: Metric, load: float) -> bool:
     """Say whether an interval allows that two arms are equal, or they are within the margin of each other."""
-    for each in crossovers:
-        if set(each.arms) == set(pair) and each.metric == metric and load in each.loads:
-            at = each.loads.index(load)
-            near = abs(math.log(each.ratios[at])) <= math.log1p(MARGIN)
-            low, high = each.ratio_intervals[at] if each.ratio_intervals else (each.ratios[at],) * 2
-            return near or low <= 1 <= high
-    return False
+    each = between(crossovers, pair, metric)
+    if each is None or load not in each.loads:
+        return False
+    at = each.loads.index(load)
+    near = abs(math.log(each.ratios[at])) <= math.log1p(MARGIN)
+    low, high = each.ratio_intervals[at] if each.ratio_intervals else (each.ratios[at],) * 2
+    return near or low <= 1 <= high
 
 
 def level_words(level: Sequence[str]) -> str:
     """Return who is not told apart, behind what is said of the best."""
-    return phrase("; not told apart from {list}", list=joined(", ", level)) if level else ""
+    return phrase("; not told apart from {list}", list=first_of(", ", level)) if level else ""

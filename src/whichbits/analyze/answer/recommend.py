@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from whichbits.analyze.answer.handovers import Field, Interval, Range, Stretch, stretches
+from whichbits.analyze.crossings.pairs import Pairs
 from whichbits.analyze.curves.left_out import left_out
 from whichbits.analyze.curves.load_curves import (
     HEADLINES,
@@ -26,7 +27,7 @@ from whichbits.analyze.curves.load_curves import (
 )
 from whichbits.analyze.summary import CellSummary, Crossover, Metric, Recommendation
 from whichbits.analyze.summary.source import compared_at
-from whichbits.language.phrase import Phrase, joined, listed, phrase
+from whichbits.language.phrase import Phrase, first_of, joined, listed, phrase
 from whichbits.record.timelines import Floats
 
 
@@ -51,7 +52,9 @@ def recommend(
     if loads.size == 0:
         return None
     cost = logs if METRICS[metric].lower_is_better else -logs
-    field = Field(tuple(compared), loads, cost, [each for each in crossovers if each.metric == metric])
+    pairs = crossovers if isinstance(crossovers, Pairs) else Pairs(crossovers)
+    judged = any(each.metric == metric for each in pairs)
+    field = Field(tuple(compared), loads, cost, lambda one, other: pairs.between(one, other, metric), judged)
     ranges, turns = ((), ()) if _all_level(cost) else field.ranges()
     undecided = tuple(turn.undecided for turn in turns)
     uncertain = tuple(turn.uncertain for turn in turns)
@@ -82,12 +85,12 @@ def _range(loads: Floats) -> str:
 
 
 def _missing(arms: Sequence[str]) -> str:
-    return phrase("; no usable cells of {list}", list=joined(", ", arms)) if arms else ""
+    return phrase("; no usable cells of {list}", list=first_of(", ", arms)) if arms else ""
 
 
 def _rivals(stretch: Stretch, field: Field) -> str:
     """Return the arms that a stretch's arm is not shown to be better than, and at which loads; empty where none is."""
-    if len(stretch.arms) > 1 or not field.crossovers:
+    if len(stretch.arms) > 1 or not field.judged:
         return ""
     found: Range = (stretch.arms[0], stretch.low, stretch.high)
     others = [arm for arm in field.arms if arm != found[0]]
@@ -100,7 +103,7 @@ def _rivals(stretch: Stretch, field: Field) -> str:
         for arm, runs in in_part.items()
         if runs
     ]
-    return joined("; " if told else ", ", (*level, *told))
+    return first_of("; " if told else ", ", (*level, *told))
 
 
 def _run(loads: Sequence[float]) -> list[str]:
@@ -189,7 +192,7 @@ def _handed_over(
             if parts
             else phrase("{arm} up to {end}", arm=arm, end=end)
         )
-    return joined(", ", parts)
+    return first_of(", ", parts)
 
 
 def _named(stretch: Stretch, rivals: str) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from whichbits.analyze.crossings.pairs import between
 from whichbits.analyze.curves.load_curves import MARGIN, METRICS, load_words
 from whichbits.analyze.quality.measures import ArmQuality, Quality, Speed, TradeOff, Valued
 from whichbits.analyze.summary import ArmSummary, Crossover, LoadUnit, Metric
@@ -90,11 +91,10 @@ def speeds_against(arm: str, reference: str, among: Candidates) -> tuple[Speed, 
         loads = [each.loads for each in among.crossovers if reference in each.arms and each.metric == metric]
         own = dict.fromkeys((loads[0][0], loads[0][-1])) if loads and loads[0] else {}
         return tuple(Speed(load, Valued(1.0, 1.0, 1.0)) for load in own)
-    for each in among.crossovers:
-        if set(each.arms) == {arm, reference} and each.metric == metric and each.loads:
-            ends = dict.fromkeys((0, len(each.loads) - 1))
-            return tuple(Speed(each.loads[at], _faster(each, arm, at)) for at in ends)
-    return ()
+    found = between(among.crossovers, (arm, reference), metric)
+    if found is None or not found.loads:
+        return ()
+    return tuple(Speed(found.loads[at], _faster(found, arm, at)) for at in dict.fromkeys((0, len(found.loads) - 1)))
 
 
 def _faster(crossover: Crossover, arm: str, at: int) -> Valued:

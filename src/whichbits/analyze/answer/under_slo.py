@@ -16,7 +16,7 @@ from whichbits.analyze.curves.slo import below_use, enough, held_words, slo_coun
 from whichbits.analyze.summary import Metric, SloCapacity
 from whichbits.analyze.summary.verdicts import Regime
 from whichbits.language.amounts import amount
-from whichbits.language.phrase import joined, listed, phrase
+from whichbits.language.phrase import first_of, listed, phrase
 
 _NAME: Name = "high_load_latency"
 _NEXT: tuple[Metric, ...] = ("cost_per_million_tokens", "output_tokens_per_s", "tpot_ms.p50")
@@ -238,7 +238,7 @@ def _held_alike(compared: Compared, tied: Sequence[SloCapacity]) -> str:
         "requests that hold the SLO at {place}{beyond}: {counts}; {share:.0%} takes {enough} requests a load at least",
         place=place(load, unit),
         beyond=_beyond(best),
-        counts=joined(", ", (_good(counts.get(each.arm), each.arm) for each in tied)),
+        counts=first_of(", ", [_good(counts.get(each.arm), each.arm) for each in tied]),
         share=best.share,
         enough=enough(best.share),
     )

@@ -40,7 +40,7 @@ def replicates(
     with np.errstate(divide="ignore", invalid="ignore"):
         # A resample may hold failed requests only: no time, no work.
         found = _latencies(timelines, weights) | _work(cell, timelines, weights, slo)
-    return {metric: widened(_logs(values), len(timelines)) for metric, values in found.items()}
+    return dict(zip(found, widened(_logs(np.array([*found.values()])), len(timelines)), strict=True))
 
 
 def _in_order(requests: pa.Table, timelines: Timelines | None) -> Timelines:

@@ -14,6 +14,7 @@ from whichbits.analyze.amounts import cells_of
 from whichbits.analyze.crossings.bands import SPREAD, Bands, LogRatios, bands
 from whichbits.analyze.crossings.decision import Decision, Zero, decide, ratio_intervals, repeats_needed
 from whichbits.analyze.crossings.pairing import Compared, Resampled, same_load, same_share_of_capacity
+from whichbits.analyze.crossings.pairs import Judge
 from whichbits.analyze.curves.drain import OF_WHOLE_CELL, is_drained
 from whichbits.analyze.curves.load_curves import MARGIN, METRICS, comparable, is_thin, load_of, load_unit, why_unusable
 from whichbits.analyze.summary import CellSummary, Crossing, Crossover, Lead, LoadUnit, Metric
@@ -38,6 +39,17 @@ def crossovers(
     compared = Compared(cells, load_unit(cells), resampled or {})
     found = (_by_load(compared, pair, metric, margin) for metric in METRICS for pair in combinations(arms, 2))
     return tuple(each for each in found if each.loads)
+
+
+def judge(cells: Sequence[CellSummary], resampled: Resampled, margin: float = MARGIN) -> Judge:
+    """Return what compares single pairs of a study's arms as ``crossovers`` compares all of them."""
+    compared = Compared(cells, load_unit(cells), resampled)
+
+    def judged(arms: tuple[str, str], metric: Metric) -> Crossover | None:
+        found = _by_load(compared, arms, metric, margin)
+        return found if found.loads else None
+
+    return judged
 
 
 def crossovers_by_capacity(
@@ -145,7 +157,7 @@ def _doubts(known: Bands) -> Iterable[str]:
 
 
 def _notes(compared: Compared, arms: tuple[str, str], metric: Metric, loads: Floats) -> Iterable[str]:
-    mine = [cell for cell in compared.cells if cell.arm in arms]
+    mine = [cell for arm in arms for cell in compared.of_arm(arm)]
     if loads.size == 0:
         yield phrase("no load that both arms served well")
     if loads.size == 1:

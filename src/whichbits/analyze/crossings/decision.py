@@ -5,6 +5,7 @@ taking noise for a lead at any of the loads is 5 %. A crossing lies between two 
 different leaders. So of studies without one, at most 5 % claim one.
 """
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -114,10 +115,12 @@ def _verdict(bands: Bands, margin: float, decisive: Ints, *, crosses: bool) -> C
 def repeats_needed(bands: Bands, margin: float) -> int | None:
     """Return how many repeats in all would settle a noisy comparison if estimates and spread stayed as they are.
 
-    None if more than ``MOST_REPEATS`` would not.
+    None if more than ``MOST_REPEATS`` would not. With more repeats bounds only draw nearer to the estimates, so that a
+    comparison once settled stays so, and halving finds the first.
     """
-    first = int(bands.repeats.max()) + 1
-    return next((n for n in range(first, MOST_REPEATS + 1) if settled(bands.with_repeats(n), margin)), None)
+    counts = range(int(bands.repeats.max()) + 1, MOST_REPEATS + 1)
+    at = bisect_left(counts, True, key=lambda count: settled(bands.with_repeats(count), margin))
+    return counts[at] if at < len(counts) else None
 
 
 def settled(bands: Bands, margin: float) -> bool:

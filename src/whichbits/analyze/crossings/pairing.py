@@ -27,13 +27,24 @@ class Compared:
     unit: AxisUnit
     resampled: Resampled
 
+    def of_arm(self, arm: str) -> Sequence[CellSummary]:
+        """Return the arm's cells."""
+        return self._by_arm.get(arm, ())
+
+    @cached_property
+    def _by_arm(self) -> dict[str, list[CellSummary]]:
+        found: dict[str, list[CellSummary]] = {}
+        for cell in self.cells:
+            found.setdefault(cell.arm, []).append(cell)
+        return found
+
     def placed(self, arm: str, metric: Metric) -> Placed:
         """Return the arm's cells that may be compared, by load and repeat."""
         if (arm, metric) not in self._placed:
             self._placed[arm, metric] = {
                 (load, cell.repeat): cell
-                for cell in self.cells
-                if cell.arm == arm and (load := load_of(cell, self.unit)) is not None and comparable(cell, metric)
+                for cell in self.of_arm(arm)
+                if (load := load_of(cell, self.unit)) is not None and comparable(cell, metric)
             }
         return self._placed[arm, metric]
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from whichbits.analyze.crossings.decision import changes_of_sign, zero_between
 from whichbits.analyze.crossings.pairing import Compared, Resampled
+from whichbits.analyze.crossings.pairs import Judge
 from whichbits.analyze.curves.load_curves import MARGIN, METRICS, comparable, load_unit
 from whichbits.analyze.summary import CellSummary, Crossing, Crossover, CrossoverVerdict, Lead, Metric
 from whichbits.language.phrase import joined, phrase
@@ -32,6 +33,12 @@ def predicted_crossovers(
     compared = Compared(cells, load_unit(cells), drawn)
     found = (_pair(compared, pair, metric, margin) for metric in METRICS for pair in combinations(arms, 2))
     return tuple(each for each in found if each is not None)
+
+
+def judge_predicted(cells: Sequence[CellSummary], drawn: Resampled, margin: float = MARGIN) -> Judge:
+    """Return what compares single pairs of a prediction's arms as ``predicted_crossovers`` compares all of them."""
+    compared = Compared(cells, load_unit(cells), drawn)
+    return lambda arms, metric: _pair(compared, arms, metric, margin)
 
 
 def _pair(compared: Compared, arms: tuple[str, str], metric: Metric, margin: float) -> Crossover | None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from whichbits.analyze.curves.load_curves import curves, load_unit, load_words
 from whichbits.analyze.summary import CellSummary, Finding, SloCapacity
-from whichbits.language.phrase import joined, phrase
+from whichbits.language.phrase import first_of, phrase
 
 
 def cost_per_million_tokens(price_per_hour: float, tokens_per_s: float) -> float:
@@ -58,12 +58,12 @@ def cheapest_at_slo(capacities: Sequence[SloCapacity]) -> Iterator[Finding]:
     )
     if len(costs) > 1:
         (best, arm), *others = costs
-        rest = joined(
+        rest = first_of(
             "; ",
-            (
+            [
                 phrase("{arm} {cost:.3g} at {load}", arm=each.arm, cost=cost, load=load_words(each.load))
                 for cost, each in others
-            ),
+            ],
         )
         text = phrase(
             "At the highest load that holds the SLO, {arm} serves cheapest: {best:.3g} per million output "

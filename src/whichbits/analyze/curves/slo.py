@@ -10,7 +10,7 @@ import numpy as np
 from whichbits.analyze.curves.left_out import why_left_out
 from whichbits.analyze.curves.load_curves import AxisUnit, load_of, load_unit, load_words
 from whichbits.analyze.summary import CellSummary, Finding, LeftOut, SloCapacity
-from whichbits.language.phrase import joined, phrase
+from whichbits.language.phrase import first_of, joined, phrase
 from whichbits.record.timelines import Floats
 
 SHARE = 0.99
@@ -71,7 +71,7 @@ def slo_loads(cells: Sequence[CellSummary]) -> Iterator[Finding]:
     held = slo_capacities(cells, tuple(dict.fromkeys(cell.arm for cell in cells)))
     if held:
         words = {"concurrency": phrase("concurrent requests"), "request_rate": "requests/s"}[load_unit(cells)]
-        told = joined("; ", (_told(capacity) for capacity in held))
+        told = first_of("; ", [_told(capacity) for capacity in held])
         text = phrase(
             "{share:.0%} of requests hold the SLO (loads in {words}, 95 % intervals in parentheses): {told}.",
             share=held[0].share,

@@ -6,7 +6,14 @@ from whichbits.analyze.findings.cache import not_cold, shown_resets, unexpected_
 from whichbits.analyze.findings.claims import claims_not_proven
 from whichbits.analyze.findings.client import busy_machine, client_limits
 from whichbits.analyze.findings.contradictions import throughput_against_latency
-from whichbits.analyze.findings.crossings import alignments, crossings, service_levels, tails, without_interval
+from whichbits.analyze.findings.crossings import (
+    alignments,
+    crossings,
+    pairs_chosen,
+    service_levels,
+    tails,
+    without_interval,
+)
 from whichbits.analyze.findings.front_end import bursts, load_not_reached, outside_engine
 from whichbits.analyze.findings.kernels import kernel_times
 from whichbits.analyze.findings.load import batch_cap, kv_starved, larger_cache_unused, rate_not_reached, saturated
@@ -92,6 +99,7 @@ CHECKS: tuple[Check, ...] = (
     activation_types_differ,
     # Who leads where.
     drifted,
+    pairs_chosen,
     crossings,
     tails,
     alignments,

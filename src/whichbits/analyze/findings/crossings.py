@@ -4,13 +4,30 @@ from collections.abc import Iterator
 
 from whichbits.analyze.crossings.alignment import alignments_apart
 from whichbits.analyze.crossings.bands import SPREAD
+from whichbits.analyze.crossings.foremost import MOST_ARMS
 from whichbits.analyze.crossings.tails import pair_and_leads, tails_apart, tails_not_compared
 from whichbits.analyze.curves.cost import cheapest_at_slo
 from whichbits.analyze.curves.load_curves import HEADLINES, METRICS, load_words, range_words
 from whichbits.analyze.curves.slo import slo_loads
 from whichbits.analyze.findings.observed import Observed
 from whichbits.analyze.summary import Crossing, Crossover, Finding
-from whichbits.language.phrase import joined, phrase
+from whichbits.language.phrase import joined, listed, phrase
+
+
+def pairs_chosen(observed: Observed) -> Iterator[Finding]:
+    """Say that not every pair of very many arms is compared, and which are."""
+    drawn = tuple(dict.fromkeys(arm for each in observed.crossovers for arm in each.arms))
+    arms = len(observed.arms) or len({cell.arm for cell in observed.cells})
+    if arms > MOST_ARMS and drawn:
+        text = phrase(
+            "{arms} arms make {pairs} pairs, more than anyone reads. Findings about pairs are of {count} arms: those "
+            "that lead at most loads, or that come nearest to a lead. Every arm was compared with the best one "
+            "wherever the answer rests on it.",
+            arms=arms,
+            pairs=f"{arms * (arms - 1) // 2:,}",
+            count=len(drawn),
+        )
+        yield Finding("observed", "pairs_chosen", text, (phrase("these are {list}", list=listed(drawn)),))
 
 
 def crossings(observed: Observed) -> Iterator[Finding]:

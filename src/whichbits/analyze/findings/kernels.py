@@ -8,7 +8,7 @@ from whichbits.analyze.kernels.kernel_time import KernelTime, KindTime
 from whichbits.analyze.kernels.names import Kind
 from whichbits.analyze.kernels.profile import Profile
 from whichbits.analyze.summary import Finding
-from whichbits.language.phrase import joined, phrase
+from whichbits.language.phrase import first_of, joined, phrase
 
 SMALLEST_SHARE = 0.05
 """Kinds below this share of the window in every arm are left to the tables."""
@@ -40,7 +40,7 @@ def kernel_times(observed: Observed) -> Iterator[Finding]:
             by_load[load_of(profile)].append((profile, profile.kernel_time))
     for load, timed in by_load.items():
         kinds = _shown(timed)
-        parts = joined("; ", (_arm(profile.arm, found, kinds) for profile, found in timed))
+        parts = first_of("; ", [_arm(profile.arm, found, kinds) for profile, found in timed])
         text = phrase("Under the profiler at {load}, {parts}. {unit}", load=load, parts=parts, unit=_unit(timed))
         yield Finding("observed", "kernel_time", text, tuple(line for each in timed for line in _evidence(*each)))
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from whichbits.analyze.findings.front_end import comes_in_bursts
 from whichbits.analyze.findings.observed import Observed, each, evidence, load_of, number, of_arm, places
 from whichbits.analyze.summary import CellSummary, Distribution, Finding, LatencySplit
-from whichbits.language.phrase import joined, listed, phrase
+from whichbits.language.phrase import first_of, joined, listed, phrase
 
 MOSTLY = 0.5
 PROMPT_TO_ANSWER = 20.0
@@ -38,12 +38,12 @@ def latency_split(observed: Observed) -> Iterator[Finding]:
     """Say for each arm, at its lowest and highest load, where a request's time goes."""
     ends = [cell for arm in observed.arms for cell in _ends(of_arm(observed, arm)) if _whole(cell.latency_split)]
     if ends:
-        told = joined(
+        told = first_of(
             "; ",
-            (
+            [
                 phrase("{arm} at {load_of} {stages}", arm=cell.arm, load_of=load_of(cell), stages=_stages(cell))
                 for cell in ends
-            ),
+            ],
         )
         text = phrase("Where a request's time goes, by the engines' own clocks (means): {told}.", told=told)
         yield Finding("observed", "latency_split", text, evidence(ends))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from whichbits.analyze.findings.observed import Observed
 from whichbits.analyze.limits.roofline import NARROW_TYPES
 from whichbits.analyze.summary import ArmSummary, Finding
-from whichbits.language.phrase import joined, listed, phrase
+from whichbits.language.phrase import first_of, joined, listed, phrase
 
 LEGACY_METHODS = ("awq", "gptq", "bitsandbytes", "gguf")
 """vLLM's methods that dequantise outside a fused kernel, as long as no kernel of another kind is named."""
@@ -71,7 +71,8 @@ def slow_path_in_log(observed: Observed) -> Iterator[Finding]:
     """Repeat what a log itself gives as a reason for slowness."""
     said = {arm.arm: found for arm in observed.arms.values() if (found := _said(arm, SLOW_WORDS))}
     if said:
-        each = joined("; ", (phrase("{arm}: {list}", arm=arm, list=joined(", ", codes)) for arm, codes in said.items()))
+        named = [phrase("{arm}: {list}", arm=arm, list=joined(", ", codes)) for arm, codes in said.items()]
+        each = first_of("; ", named)
         text = phrase("The engine's log names reasons why an arm may be slower than its format: {each}.", each=each)
         yield Finding(
             "observed", "slow_path_in_log", text, tuple(phrase("{arm}: hints of its log", arm=arm) for arm in said)

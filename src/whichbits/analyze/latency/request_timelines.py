@@ -1,6 +1,6 @@
 """When each request of a cell was planned, sent, answered and done: all of them, or a sample by a stated rule."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,8 +73,8 @@ class CellRequests:
     requests: tuple[RequestTimes, ...]
 
 
-def request_timelines(run: Run) -> tuple[CellRequests, ...]:
-    """Return the requests of the cells that have any whose times are known against each other.
+def request_timelines(run: Run, cells: Collection[int] | None = None) -> tuple[CellRequests, ...]:
+    """Return the requests of the cells that have any whose times are known against each other; of ``cells``, or all.
 
     The same run gives the same sample. With more than ``MOST_A_RUN / LEAST_A_CELL`` cells, later repeats are left
     out first.
@@ -83,7 +83,8 @@ def request_timelines(run: Run) -> tuple[CellRequests, ...]:
         BadInput: ``run_broken`` if the requests cannot be read.
     """
     asked = run.cells_with_requests
-    known = [cell for cell in run.cells if _on_one_clock(cell) and cell.cell in asked]
+    told = [cell for cell in run.cells if _on_one_clock(cell) and cell.cell in asked]
+    known = [cell for cell in told if cells is None or cell.cell in cells]
     shown = sorted(known, key=lambda cell: (cell.repeat, cell.cell))[: MOST_A_RUN // LEAST_A_CELL]
     most = min(MOST_A_CELL, MOST_A_RUN // max(1, len(shown)))
     in_file_order = sorted(shown, key=lambda each: each.cell)

@@ -1,5 +1,6 @@
 """One or two normals fitted to weighted points by maximum likelihood, without a random start."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -31,10 +32,7 @@ class Mixture(NamedTuple):
 
     def log_densities(self, points: Floats) -> Floats:
         """Return ln(share x density) with a row a normal."""
-        offset = (points - self.means[:, None]) / self.sigmas[:, None]
-        scale = np.log(self.shares / (self.sigmas * np.sqrt(2 * np.pi)))
-        weighted: Floats = scale[:, None] - offset**2 / 2
-        return weighted
+        return _log_densities(*self, points)
 
     def log_likelihood(self, points: Floats, weights: Floats) -> float:
         """Return the sum over the points, each ``weights`` times there."""
@@ -47,7 +45,7 @@ class Mixture(NamedTuple):
 
 def one_normal(points: Floats, weights: Floats, narrowest: float) -> Mixture:
     """Fit one normal."""
-    return _maximised(np.ones((1, points.size)), points, weights, narrowest)
+    return _maximised(np.ones((1, 1, points.size)), points, weights, narrowest).mixture(0)
 
 
 def two_normals(points: Floats, weights: Floats, narrowest: float) -> Mixture:
@@ -58,7 +56,7 @@ def two_normals(points: Floats, weights: Floats, narrowest: float) -> Mixture:
     """
     cumulated = np.cumsum(weights) / weights.sum()
     cuts = {int(np.searchsorted(cumulated, share)) for share in _STARTS} | {_otsu(points, weights)}
-    ends = [_expectation_maximisation(_cut(points, cut), points, weights, narrowest) for cut in sorted(cuts)]
+    ends = _expectation_maximisation([_cut(points, cut) for cut in sorted(cuts)], points, weights, narrowest)
     best = max(ends, key=lambda end: end.log_likelihood(points, weights))
     order = np.argsort(best.means, kind="stable")
     return Mixture(best.shares[order], best.means[order], best.sigmas[order])
@@ -79,23 +77,60 @@ def _otsu(points: Floats, weights: Floats) -> int:
     return int(np.argmax(between)) if between.size else 0
 
 
-def _expectation_maximisation(belongs: Floats, points: Floats, weights: Floats, narrowest: float) -> Mixture:
-    mixture, reached = _maximised(belongs, points, weights, narrowest), -np.inf
+def _expectation_maximisation(
+    starts: Sequence[Floats], points: Floats, weights: Floats, narrowest: float
+) -> list[Mixture]:
+    """Return the end of each start; all take their rounds together, and each leaves where it has converged."""
+    found = _maximised(np.stack(starts), points, weights, narrowest)
+    open_, reached = list(range(len(starts))), np.full(len(starts), -np.inf)
     for _ in range(_ROUNDS):
-        densities = mixture.log_densities(points)
-        total = np.logaddexp(*densities)
-        likelihood = float(weights @ total)
-        if likelihood - reached < _CONVERGED * abs(likelihood):
+        densities = found.of(open_).log_densities(points)
+        total = np.logaddexp(densities[:, 0], densities[:, 1])
+        likelihoods = np.array([weights @ each for each in total])
+        goes_on = likelihoods - reached[open_] >= _CONVERGED * np.abs(likelihoods)
+        reached[open_] = likelihoods
+        open_ = [start for start, goes in zip(open_, goes_on.tolist(), strict=True) if goes]
+        if not open_:
             break
-        reached = likelihood
-        mixture = _maximised(np.exp(densities - total), points, weights, narrowest)
-    return mixture
+        belongs = np.exp(densities[goes_on] - total[goes_on, None])
+        found.put(open_, _maximised(belongs, points, weights, narrowest))
+    return [found.mixture(start) for start in range(len(starts))]
 
 
-def _maximised(belongs: Floats, points: Floats, weights: Floats, narrowest: float) -> Mixture:
-    """Return the likeliest normals, given to which share each point belongs to each of them."""
+class _Mixtures(NamedTuple):
+    """Mixtures of two side by side, arrays of shape (mixtures, 2)."""
+
+    shares: Floats
+    means: Floats
+    sigmas: Floats
+
+    def of(self, chosen: Sequence[int]) -> "_Mixtures":
+        return _Mixtures(self.shares[chosen], self.means[chosen], self.sigmas[chosen])
+
+    def put(self, chosen: Sequence[int], found: "_Mixtures") -> None:
+        for mine, new in zip(self, found, strict=True):
+            mine[chosen] = new
+
+    def mixture(self, at: int) -> Mixture:
+        return Mixture(self.shares[at], self.means[at], self.sigmas[at])
+
+    def log_densities(self, points: Floats) -> Floats:
+        return _log_densities(*self, points)
+
+
+def _log_densities(shares: Floats, means: Floats, sigmas: Floats, points: Floats) -> Floats:
+    """Return ln(share x density), with an axis of the points behind those of the normals."""
+    offset = (points - means[..., None]) / sigmas[..., None]
+    scale = np.log(shares / (sigmas * np.sqrt(2 * np.pi)))
+    weighted: Floats = scale[..., None] - offset**2 / 2
+    return weighted
+
+
+def _maximised(belongs: Floats, points: Floats, weights: Floats, narrowest: float) -> _Mixtures:
+    """Return the likeliest normals; ``belongs``, shape (mixtures, normals, points), gives each its share of a point."""
     masses = belongs * weights
-    totals = np.maximum(masses.sum(axis=1), np.finfo(np.float64).tiny)
+    totals = np.maximum(masses.sum(axis=-1), np.finfo(np.float64).tiny)
     means = masses @ points / totals
-    spreads = (masses * (points - means[:, None]) ** 2).sum(axis=1) / totals
-    return Mixture(totals / totals.sum(), means, np.maximum(np.sqrt(spreads), narrowest))
+    spreads = (masses * (points - means[..., None]) ** 2).sum(axis=-1) / totals
+    shares = totals / totals.sum(axis=-1, keepdims=True)
+    return _Mixtures(shares, means, np.maximum(np.sqrt(spreads), narrowest))

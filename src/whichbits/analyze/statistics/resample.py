@@ -19,6 +19,9 @@ Weights = npt.NDArray[np.int32]
 
 _ITL_BINS = 48
 
+_PRODUCTS_OF_ONE_THREAD = 2**18
+"""So many multiplications OpenBLAS does on one thread: waking others costs more, on a busy machine a hundred times."""
+
 
 def block_length(requests: int) -> int:
     """Return how many neighbours are drawn together: 2 n^(1/3), the rate at which the bias of the variance falls."""
@@ -39,14 +42,16 @@ def draw(requests: int, seed: int, resamples: int = RESAMPLES) -> Weights:
 
 
 def widened(logs: Floats, requests: int) -> Floats:
-    """Return resampled values, spread out around their mean by what few blocks hide.
+    """Return resampled values, a row a metric, spread out around their mean by what few blocks hide.
 
     As with a sample variance over n instead of n - 1, blocks that are a share of the cell hide that share of the
     variance; and whole blocks draw somewhat more requests than there are.
     """
     share = block_length(requests) / requests
     hidden = np.ceil(1 / share) * share / (1 - share)
-    centre = np.nanmean(logs) if np.isfinite(logs).any() else np.nan
+    known = ~np.isnan(logs)
+    counts = known.sum(axis=-1, keepdims=True)
+    centre = np.where(known, logs, 0.0).sum(axis=-1, keepdims=True) / np.where(counts > 0, counts, np.nan)
     spread: Floats = centre + (logs - centre) * np.sqrt(hidden)
     return spread
 
@@ -104,9 +109,18 @@ def pooled_percentiles(values: Floats, owners: Ints, weights: Weights, percents:
     begins = np.concatenate([[0], np.searchsorted(ordered, edges[1:-1], side="right"), [ordered.size]])
     bins = np.repeat(np.arange(edges.size - 1), np.diff(begins))
     counts = np.bincount(owners[order] * (edges.size - 1) + bins, minlength=weights.shape[1] * (edges.size - 1))
-    drawn = weights.astype(np.float64) @ counts.reshape(-1, edges.size - 1)
+    drawn = _drawn(weights, counts.reshape(-1, edges.size - 1))
     upto = np.concatenate([np.zeros((len(weights), 1)), np.cumsum(drawn, axis=1)], axis=1)
     return np.array([_binned_percentile(edges, upto, percent) for percent in percents])
+
+
+def _drawn(weights: Weights, counts: Ints) -> Floats:
+    """Return how many values of each bin each resample draws; sums of whole numbers, exact in any order."""
+    rows = _PRODUCTS_OF_ONE_THREAD // max(1, counts.size)
+    if not 1 <= rows < len(weights):
+        return weights.astype(np.float64) @ counts
+    exact = counts.astype(np.float64)
+    return np.concatenate([weights[at : at + rows] @ exact for at in range(0, len(weights), rows)])
 
 
 def _binned_percentile(edges: Floats, upto: Floats, percent: float) -> Floats:

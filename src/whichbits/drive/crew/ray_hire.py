@@ -20,8 +20,8 @@ from whichbits.drive.crew.hire import Hired
 from whichbits.drive.crew.service import GONE, serve
 from whichbits.errors import ClientFailed
 
-_COME_SECONDS = 30.0
-"""From asking Ray for an actor until it calls: a fresh machine imports from a cold disk."""
+_COME_SECONDS = 60.0
+"""From asking Ray for an actor until it calls: a fresh machine imports from a cold disk, and may be busy."""
 _LEAVE_SECONDS = 2.0
 _CALL_SECONDS = 5
 """Whoever opens a connection has so long to prove that it is our worker."""

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from whichbits.analyze.summary import Recommendation, Summary
-from whichbits.language.phrase import joined, phrase
+from whichbits.language.phrase import MOST_NAMES, joined, phrase
 from whichbits.report.answer.validity import answer_text, doubts, measured_loads
 from whichbits.report.cells.measures import name_of
 from whichbits.report.palette import Sign, signs
+from whichbits.report.shown import shown_arms
 from whichbits.report.wording import short_load
 
 _SEEN = 0.04
@@ -54,8 +55,10 @@ def answers(summary: Summary) -> tuple[Answer, ...]:
 
 def _segments(entry: Recommendation, summary: Summary) -> tuple[Segment, ...]:
     loads = [load for load in entry.loads or measured_loads(summary) if load > 0] or [1.0]
-    palette = signs(tuple(summary.arms))
+    palette = signs(shown_arms(summary))
     parts = entry.stretches or tuple(((arm,), low, high) for arm, low, high in entry.ranges)
+    if len(parts) > MOST_NAMES:
+        return ()  # a strip of so many cannot be read: the words stand for it
     level_with = entry.level_with or ("",) * len(parts)
     return tuple(
         Segment(

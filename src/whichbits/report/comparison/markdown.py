@@ -23,7 +23,7 @@ from whichbits.report.comparison.wording import (
     shown,
     title_of,
 )
-from whichbits.report.markdown import escaped
+from whichbits.report.markup import escaped
 from whichbits.report.wording import number
 
 _HEADINGS = (

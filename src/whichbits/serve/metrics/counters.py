@@ -98,27 +98,23 @@ _READ_LINE = _lines_of((*_COUNTED, *get_args(Timed)), "_total|_bucket|_sum|_coun
 
 def lines_read(text: str) -> str:
     """Return the lines of a scrape that counters and histograms of seconds are read of, in their order."""
-    return "\n".join(line for line in text.split("\n") if _is_read(_beginning(line)))
+    return "\n".join([line for line in text.split("\n") if _is_read(line.partition("{")[0])])
 
 
 def lines_of_counters(text: str) -> str:
     """Return the lines of a scrape that ``counters_of`` reads, in their order: a tenth of what vLLM shows."""
-    return "\n".join(line for line in text.split("\n") if _is_counter(_beginning(line)))
-
-
-def _beginning(line: str) -> str:
-    """Return what tells a line's name, which the next scrape shows again: up to the labels, or all of a comment."""
-    return line.partition("{")[0] + "{" if "{" in line else line
+    return "\n".join([line for line in text.split("\n") if _is_counter(line.partition("{")[0])])
 
 
 @lru_cache(maxsize=8192)
 def _is_counter(beginning: str) -> bool:
-    return _COUNTER_LINE.match(beginning) is not None
+    """Tell it of what stands before a line's labels, or of all of a comment: the next scrape shows it again."""
+    return _COUNTER_LINE.match(f"{beginning}{{") is not None
 
 
 @lru_cache(maxsize=8192)
 def _is_read(beginning: str) -> bool:
-    return _READ_LINE.match(beginning) is not None
+    return _READ_LINE.match(f"{beginning}{{") is not None
 
 
 def read_counters(text: str, prefix: Prefix | None = None) -> EngineCounters:

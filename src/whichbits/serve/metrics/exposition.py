@@ -28,10 +28,10 @@ class Exposition:
     def of(cls, text: str, prefix: Prefix) -> Self:
         """Read the series under ``prefix``; none if the text has none."""
         last: dict[tuple[str, frozenset[tuple[str, str]]], Sample] = {}
-        for sample in parse(text):
-            if sample.name.startswith(prefix):
-                bare = Sample(sample.name.removeprefix(prefix), sample.labels, sample.value)
-                last[bare.name, frozenset(bare.labels.items())] = bare
+        for name, labels, value in parse(text):
+            if name.startswith(prefix):
+                bare = name[len(prefix) :]
+                last[bare, frozenset(labels.items())] = Sample(bare, labels, value)
         told = re.findall(rf"^\s*# ?HELP {re.escape(prefix)}(\S+) ?(.*)$", text, re.MULTILINE)
         declared = re.findall(rf"^\s*# ?TYPE {re.escape(prefix)}(\S+) ", text, re.MULTILINE)
         stems = {sample.name for sample in last.values()}.union((name for name, _ in told), declared)
@@ -45,19 +45,23 @@ class Exposition:
             found.setdefault(sample.name, []).append(sample)
         return found
 
+    @cached_property
+    def _labels(self) -> list[str]:
+        return [engine_label(sample) for sample in self.series]
+
     @property
     def labels(self) -> tuple[str, ...]:
         """The engine cores that count apart, by their label; one "" where nothing tells them apart."""
-        found = {engine_label(sample) for sample in self.series} - {""}
+        found = set(self._labels) - {""}
         return tuple(sorted(found)) or ("",)
 
     def of_label(self, label: str) -> Self:
         """Return what one engine core counts; series without such a label belong to nobody alone."""
         if label == "":
             return self
-        mine = tuple(sample for sample in self.series if engine_label(sample) == label)
-        if len(mine) == len(self.series):
+        if self._labels.count(label) == len(self.series):
             return self
+        mine = tuple(sample for sample, own in zip(self.series, self._labels, strict=True) if own == label)
         return type(self)(self.engine, mine, self.help, self.names)
 
     def named(self, quantity: Quantity) -> tuple[str, list[float]] | None:
@@ -65,8 +69,7 @@ class Exposition:
         for name in names(self.engine, quantity):
             where = {} if name.label is None else dict([name.label])
             for spelling in (f"{name.stem}_total", name.stem):
-                found = self.values(spelling, **where)
-                if found:
+                if spelling in self._by_name and (found := self.values(spelling, **where)):
                     return spelling, found
         return None
 
@@ -82,11 +85,10 @@ class Exposition:
 
     def values(self, name: str, **labels: str) -> list[float]:
         """Return the finite values of the series that agree with ``labels``."""
-        return [
-            sample.value
-            for sample in self._by_name.get(name, ())
-            if labels.items() <= sample.labels.items() and math.isfinite(sample.value)
-        ]
+        found = self._by_name.get(name, ())
+        if labels:
+            found = [sample for sample in found if labels.items() <= sample.labels.items()]
+        return [sample.value for sample in found if math.isfinite(sample.value)]
 
     def samples(self, name: str) -> Sequence[Sample]:
         """Return the series of one name."""
@@ -120,7 +122,10 @@ def read_exposition(text: str, prefix: Prefix | None = None) -> Exposition | Non
 
 def engine_label(sample: Sample) -> str:
     """Return the label of the engine core that counted a sample; "" if it has none."""
-    return next((sample.labels[label] for label in _ENGINE_LABELS if label in sample.labels), "")
+    for label in _ENGINE_LABELS:
+        if label in sample.labels:
+            return sample.labels[label]
+    return ""
 
 
 def _one_rank(series: Iterable[Sample]) -> list[Sample]:

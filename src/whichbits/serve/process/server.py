@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from random import SystemRandom
 
 import psutil
 
@@ -18,6 +19,9 @@ from whichbits.serve.process import leash
 _MARK = "WHICHBITS_LEASH"
 _POLL_SECONDS = 0.02
 _LEASH_MARGIN_SECONDS = 5.0
+_PORTS = range(20_000, 30_000)
+"""Below those that Linux gives away by itself (32768 to 60999), and Kubernetes for its nodes (30000 to 32767)."""
+_PORT_TRIES = 64
 
 
 class ServerProcess:
@@ -90,12 +94,25 @@ class ServerProcess:
 
 
 def free_ports(count: int, host: str = "127.0.0.1") -> tuple[int, ...]:
-    """Return ``count`` distinct ports that were free a moment ago."""
+    """Return ``count`` distinct ports that were free a moment ago.
+
+    A server takes seconds to come to its port; by then nobody who asks the system for any port may have been given it.
+    """
     with ExitStack() as held:
         sockets = [held.enter_context(socket.socket()) for _ in range(count)]
         for one in sockets:
-            one.bind((host, 0))
+            _bind(one, host)
         return tuple(one.getsockname()[1] for one in sockets)
+
+
+def _bind(one: socket.socket, host: str) -> None:
+    """Bind to a port that the system gives to nobody by itself; where none of many is free, to one that it gives."""
+    draw = SystemRandom()  # two processes whose generators were seeded alike must not draw alike
+    for _ in range(_PORT_TRIES):
+        with suppress(OSError):
+            one.bind((host, draw.choice(_PORTS)))
+            return
+    one.bind((host, 0))
 
 
 def _end_marked(mark: str) -> None:

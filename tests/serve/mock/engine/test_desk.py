@@ -1,6 +1,5 @@
 """Slots and cadences without a network: what is due when, exactly."""
 
-import time
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,25 @@ MS = 1_000_000
 WIRE = Wire("POST", "/v1/completions", {}, b"", 0)
 
 
+class Clock:
+    """Time that passes by hand, a microsecond between two looks."""
+
+    def __init__(self) -> None:
+        self.now_ns = 1_000 * MS
+
+    def monotonic_ns(self) -> int:
+        self.now_ns += 1000
+        return self.now_ns
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    for module in ("engine.desk", "engine.cadence", "messages.stream"):
+        monkeypatch.setattr(f"whichbits.serve.mock.{module}.time", made)
+    return made
+
+
 class Nobody:
     """A connection to nobody."""
 
@@ -26,7 +44,7 @@ class Nobody:
         pass
 
 
-def played(tokens: tuple[int, ...], **options: Any) -> list[Stream]:
+def played(clock: Clock, tokens: tuple[int, ...], **options: Any) -> list[Stream]:
     """Take requests of so many tokens all at once, and serve them to their end."""
     desk = Desk(MockSettings(**{"ttft_ms": 5} | options))
     streams = [
@@ -34,7 +52,7 @@ def played(tokens: tuple[int, ...], **options: Any) -> list[Stream]:
     ]
     desk.admit()
     while (due_ns := desk.clockwork.next_ns()) is not None:
-        time.sleep(max(0, due_ns - time.monotonic_ns()) / 1e9)
+        clock.now_ns = max(clock.now_ns, due_ns)
         desk.clockwork.send_due()
     assert not desk.running
     assert [stream.outcome for stream in streams] == ["done"] * len(streams)
@@ -45,8 +63,8 @@ def gaps_ms(stream: Stream) -> list[float]:
     return [gap / MS for gap in np.diff(stream.due_ns).tolist()]
 
 
-def test_streams_of_a_spread_cadence_have_phases_of_their_own() -> None:
-    streams = played((4,) * 5, itl_ms=10, ttft_ms=0)
+def test_streams_of_a_spread_cadence_have_phases_of_their_own(clock: Clock) -> None:
+    streams = played(clock, (4,) * 5, itl_ms=10, ttft_ms=0)
 
     # Golden ratio: the phases of five streams are 0, 0.62, 0.24, 0.85 and 0.47 of a gap.
     phases = [(stream.due_ns[0] - (stream.admitted_ns or 0)) / (10 * MS) for stream in streams]
@@ -54,16 +72,16 @@ def test_streams_of_a_spread_cadence_have_phases_of_their_own() -> None:
     assert [gaps_ms(stream) for stream in streams] == [[10] * 3] * 5
 
 
-def test_all_streams_of_a_step_are_due_at_one_instant() -> None:
-    first, *others = played((6,) * 4, cadence="steps", itl_ms=3)
+def test_all_streams_of_a_step_are_due_at_one_instant(clock: Clock) -> None:
+    first, *others = played(clock, (6,) * 4, cadence="steps", itl_ms=3)
 
     # Who was admitted a moment after the first has its first token a step later.
     assert all(stream.due_ns[:5] == first.due_ns[1:] for stream in others)
     assert first.due_ns[0] == (first.admitted_ns or 0) + 5 * MS
 
 
-def test_a_step_is_as_long_as_those_make_it_who_run_when_it_begins() -> None:
-    short, long = played((2, 4), cadence="steps", itl_ms=4, itl_per_running_ms=3)
+def test_a_step_is_as_long_as_those_make_it_who_run_when_it_begins(clock: Clock) -> None:
+    short, long = played(clock, (2, 4), cadence="steps", itl_ms=4, itl_per_running_ms=3)
 
     # Two run until the short one's second token, which is the long one's first; from then on it is alone.
     assert gaps_ms(short) == [10]
@@ -71,16 +89,16 @@ def test_a_step_is_as_long_as_those_make_it_who_run_when_it_begins() -> None:
     assert long.due_ns[0] == short.due_ns[1]
 
 
-def test_a_gap_of_a_spread_stream_grows_with_the_batch_as_well() -> None:
-    first, second = played((3, 9), itl_ms=4, itl_per_running_ms=3)
+def test_a_gap_of_a_spread_stream_grows_with_the_batch_as_well(clock: Clock) -> None:
+    first, second = played(clock, (3, 9), itl_ms=4, itl_per_running_ms=3)
 
     assert gaps_ms(first) == [10, 10]
     assert gaps_ms(second)[0] == 10
     assert gaps_ms(second)[-1] == 7
 
 
-def test_who_waits_for_a_slot_is_admitted_in_order() -> None:
-    streams = played((2, 2, 2, 2), slots=2, itl_ms=1, cadence="steps")
+def test_who_waits_for_a_slot_is_admitted_in_order(clock: Clock) -> None:
+    streams = played(clock, (2, 2, 2, 2), slots=2, itl_ms=1, cadence="steps")
 
     admitted = [stream.admitted_ns or 0 for stream in streams]
     assert admitted == sorted(admitted)
