@@ -84,6 +84,7 @@ def _of_requests(  # noqa: PLR0913 - as above
     held = steady(timelines, shape)
     gaps = itl_ms(timelines)
     seen = engine_view(counts)
+    errors = _errors(requests)
     hit_rate = prefix_hit_rate(timelines, [counted.total for counted in counts.values()])
     return CellSummary(
         cell=cell.cell,
@@ -93,8 +94,8 @@ def _of_requests(  # noqa: PLR0913 - as above
         repeat=cell.repeat,
         state=cell.state,
         requests=len(timelines),
-        failed=int((~timelines.succeeded).sum()),
-        errors=_errors(requests),
+        failed=sum(errors.values()) - errors.get("cancelled", 0),
+        errors=errors,
         client_verdict=None if cell.client is None else cell.client.verdict,
         ttft_ms=ttft,
         ttft_from_send_ms=from_send,

@@ -99,3 +99,8 @@ class CellSummary:
     drain: Drain | None = None
     arrival_rates: ArrivalRates | None = None
     """None in a closed loop."""
+
+    @property
+    def served(self) -> int:
+        """Requests that succeeded: neither failed nor cut off by the user's stop."""
+        return max(0, self.requests - self.failed - self.errors.get("cancelled", 0))

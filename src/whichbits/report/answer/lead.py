@@ -16,7 +16,7 @@ from whichbits.report.answer.important import DOUBTS, in_short
 from whichbits.report.answer.predicted import cautions, is_predicted
 from whichbits.report.answer.validity import loads_text
 from whichbits.report.cells.pooled import pooled
-from whichbits.report.wording import LOAD_NAMES, failures, short_load
+from whichbits.report.wording import LOAD_NAMES, short_load
 
 _TOLD_BY_CHECKS = {"requests_failed", "client_limited", "unfinished"}
 _SHADOWS = {"cache_reset_unverified", "hit_rate_unexpected"}
@@ -183,7 +183,7 @@ def _predicted(summary: Summary) -> tuple[Check, ...]:
 
 
 def _requests(summary: Summary) -> Iterable[Check]:
-    sent, failed = sum(cell.requests for cell in summary.cells), sum(map(failures, summary.cells))
+    sent, failed = sum(cell.requests for cell in summary.cells), sum(cell.failed for cell in summary.cells)
     if failed:
         yield Check(
             good=False, text=phrase("{failed:,} of {requests} failed", failed=failed, requests=amount(sent, "request"))
