@@ -57,4 +57,6 @@ def main(path: Path) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python studies/h200/steps_by_batch.py REQUESTS.parquet")
     main(Path(sys.argv[1]))

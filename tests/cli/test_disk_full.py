@@ -2,10 +2,14 @@
 
 import errno
 import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
+from tests.record.make_run import make_run
 from whichbits import cli
 
 
@@ -33,6 +37,25 @@ def test_other_failures_of_the_system_are_not_called_a_full_disk(monkeypatch: py
 
     with pytest.raises(OSError, match="broken"):
         cli.exit_code(["run"])
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("options", [[], ["--json"]], ids=["people", "json"])
+def test_a_full_stdout_is_not_called_a_full_disk(tmp_path: Path, options: list[str], unbuffered: str) -> None:
+    run = make_run(tmp_path, loads=(1,))
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run(
+            [sys.executable, "-c", "from whichbits.cli import main; main()", "report", run, *options],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            text=True,
+            check=False,
+        )
+    assert ended.returncode == 2
+    assert "stdout_unwritable" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert (run / "report.html").exists()
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS])

@@ -3,11 +3,12 @@
 import re
 import shlex
 from collections.abc import Callable
+from typing import get_args
 
 import pytest
 from cyclopts import CycloptsError
 
-from whichbits.cli import LANGUAGE_VARIABLE, exit_code
+from whichbits.cli import _VERBS, LANGUAGE_VARIABLE, app, exit_code
 from whichbits.cli.misuse import misuse
 
 CASES = [
@@ -21,6 +22,7 @@ CASES = [
     ("view --port", "flag_without_value", "--port stands without its value", "behind --port: a whole number"),
     ("run --resume --json", "flag_without_value", "--resume stands", "the path of a file or folder"),
     ("compare --margin x", "flag_value_unusable", "'x' is no value for --margin", "`whichbits compare --help`"),
+    ("predict x --draws 1.5", "flag_value_unusable", "'1.5' is no value for --draws", "`whichbits predict --help`"),
     ("load --api chta", "flag_value_unusable", "'chta' is no value for --api", "did you mean `chat`?"),
     ("load --prompt 7", "flag_value_unusable", "'7' is no value for --prompt", "`whichbits load --help`"),
     ("report --json=3 x", "flag_value_unusable", "'3' is no value for --json", "`whichbits report --help`"),
@@ -71,6 +73,25 @@ def test_in_korean(line: str, code: str, told: Told) -> None:
     for _, text in lines[:3]:
         assert re.search("[가-힣]", text)
         assert set(re.findall("[a-z]{2,}", text)) <= typed | meant, text
+
+
+def test_no_flag_rounds_a_fraction(told: Told) -> None:
+    """Of every verb and whole number that there is."""
+    tried = 0
+    for verb in _VERBS:
+        for argument in app[verb].assemble_argument_collection(parse_docstring=False):
+            if argument.hint is int or int in get_args(argument.hint):
+                tried += 1
+                works_on = "" if verb in ("mock", "load") else "x"
+                assert (
+                    told(f"{verb} {works_on} {argument.name} 2.5", "en")[0][1]
+                    == f"'2.5' is no value for {argument.name}"
+                )
+    assert tried > 10
+
+
+def test_a_whole_number_may_be_written_with_a_point(told: Told) -> None:
+    assert told("predict nowhere --draws 2.0", "en")[-1][-1] == "study_unreadable"
 
 
 def test_a_variable_that_names_no_language(told: Told) -> None:

@@ -100,6 +100,20 @@ def test_what_the_driver_does_not_say_is_unknown(monkeypatch: pytest.MonkeyPatch
     assert cards.users == (GpuUser("GPU-1", "42", "x", None),)
 
 
+@pytest.mark.parametrize("told", ["[N/A]", "[Insufficient Permissions]", "nan", "inf"])
+def test_what_the_driver_does_not_say_of_a_card_that_is_used_is_not_0(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, told: str
+) -> None:
+    """As where MIG is on, inside a container."""
+    smi(tmp_path, card(used=told, free=told, mig="Enabled").replace(", Enabled, 0, ", f", Enabled, {told}, "), USER)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    cards = look_at_cards()
+    said = {each.code: each.found for each in look_at(cards.states[0], list(cards.users))}
+
+    assert said["gpu_occupied"] == "\N{EN DASH} GiB are taken, \N{EN DASH} % busy: python3 (pid 442)"
+    assert cards.states[0].memory_free is None
+
+
 def test_no_card_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert look_at_cards() == Cards()

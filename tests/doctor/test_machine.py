@@ -56,6 +56,7 @@ def test_memory_of_a_container(monkeypatch: pytest.MonkeyPatch) -> None:
     assert memory(ContainerLimits()).found == "60 of 64 GiB available"
     limited = memory(ContainerLimits(memory=8 * GIB, memory_used=GIB))
     assert (limited.code, limited.found) == ("memory_limited", "the container may use 8.0 of 64 GiB, and uses 1.0")
+    assert memory(ContainerLimits(memory=8 * GIB)).found.endswith("and uses \N{EN DASH}")
 
 
 def test_processors_of_a_container_and_their_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """However a study is stopped, no server outlives it, what was finished is kept, and it can be gone on with."""
 
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 from tests.e2e.paced_engine import write_study
 from tests.e2e.tool import Tool, eventually, good_exit, run_of, states, tool
+from whichbits.analyze.summarize import summarize
 from whichbits.record.run import Run
 
 OPTIONS = {"starting": {"hangs": True}, "warming up": {"mute": True}}
@@ -62,6 +64,9 @@ def test_ctrl_c_in_a_cell_keeps_what_is_finished_and_the_run_can_be_gone_on_with
     assert states(run) == ["done", "interrupted", "planned", "planned"]
     assert run.of_cell(0).num_rows == 4
     assert set(run.of_cell(1)["error_code"].to_pylist()) <= {None, "cancelled"}
+    assert [cell.failed for cell in run.cells] == [0, 0, None, None]
+    assert [cell.failed for cell in summarize(run).cells[:2]] == [0, 0]
+    assert not re.search(r"\d failed", running.stderr)
     assert run.interrupted
     assert {"summary.json", "report.md", "report.html"} <= {path.name for path in run.folder.iterdir()}
 

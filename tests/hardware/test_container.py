@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from whichbits.hardware.container import ContainerLimits, container_limits
 
 NOTHING = ContainerLimits()
@@ -87,3 +89,19 @@ def test_version_1_without_limits(tmp_path: Path) -> None:
         },
     )
     assert found == NOTHING
+
+
+JUNK = ["", "\n", "x", "-7", "²", "9" * 5000, "1e3", "\udcff", "0 0", "100000 0", "a b c"]
+
+
+@pytest.mark.parametrize("junk", JUNK, ids=ascii)
+def test_files_that_say_nonsense_limit_nothing(tmp_path: Path, junk: str) -> None:
+    (tmp_path / "group").mkdir()
+    membership = tmp_path / "membership"
+    membership.write_bytes(f"{junk}\n0::/group\n{junk}:x\n".encode(errors="surrogateescape"))
+    for name in ("memory.max", "memory.current", "cpu.max", "pids.max"):
+        (tmp_path / "group" / name).write_bytes(junk.encode(errors="surrogateescape"))
+
+    assert container_limits(tmp_path, membership) == NOTHING
+    (tmp_path / "cgroup.controllers").touch()
+    assert container_limits(tmp_path, membership) == NOTHING

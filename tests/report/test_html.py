@@ -80,6 +80,14 @@ def test_a_hostile_name_stays_text(hostile: Page, page: Page) -> None:
     assert not [name for _, name, _ in hostile.attributes if name.startswith("on")]
 
 
+@pytest.mark.parametrize("odd", ["\u202e", "\u200b", "\x1b", "\x07"], ids=ascii)
+def test_no_name_turns_the_page_s_text_round_or_hides_in_it(odd: str) -> None:
+    page = rendered(renamed(explained(make_summary()), "w8a8", f"a{odd}b"))
+
+    assert odd not in page
+    assert "a\N{REPLACEMENT CHARACTER}b" in page
+
+
 def test_only_the_page_s_own_script_may_run_and_nothing_be_loaded(page: Page) -> None:
     policy = next(value for tag, name, value in page.attributes if (tag, name) == ("meta", "content") and value)
     allowed = next(part.split() for part in policy.split("; ") if part.startswith("script-src"))
@@ -146,7 +154,7 @@ def test_sections_of_which_nothing_is_known_are_not_there() -> None:
 
 def test_a_run_that_was_cut_short_says_what_finished_and_how_to_go_on() -> None:
     summary = make_summary()
-    cut = replace(summary.cells[-1], state="interrupted", failed=3, errors={"cancelled": 3})
+    cut = replace(summary.cells[-1], state="interrupted", failed=0, errors={"cancelled": 3})
 
     page = Page(rendered(replace(summary, interrupted=True, cells=(*summary.cells[:-1], cut))))
 

@@ -183,7 +183,7 @@ def test_replicas_show_their_own_hit_rates_and_that_of_all() -> None:
 
 def test_a_run_that_was_cut_short_says_so_and_prints_the_command_that_goes_on() -> None:
     summary = make_summary()
-    cut = replace(summary.cells[-1], state="interrupted", failed=4, errors={"cancelled": 4})
+    cut = replace(summary.cells[-1], state="interrupted", failed=0, errors={"cancelled": 4})
     summary = replace(summary, interrupted=True, cells=(*summary.cells[:-1], cut))
 
     page = report(summary)

@@ -2,6 +2,8 @@
 
 import json
 import re
+import runpy
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +86,13 @@ def test_gaps_are_told_by_how_many_decode_and_those_with_a_prefill_are_left_out(
     batch, gap = script("steps_by_batch").decode_gaps([np.array([0, 3, 7, 12]), np.array([5, 12])])
 
     assert sorted(zip(batch.tolist(), gap.tolist(), strict=True)) == [(1, 3), (2, 5), (2, 7)]
+
+
+def test_steps_by_batch_without_a_file_says_how_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["steps_by_batch.py"])
+
+    with pytest.raises(SystemExit, match=r"usage: .* REQUESTS\.parquet"):
+        runpy.run_path(str(STUDIES / "h200" / "steps_by_batch.py"), run_name="__main__")
 
 
 def _index() -> str:

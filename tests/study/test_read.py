@@ -120,6 +120,7 @@ def test_no_text_escapes_as_another_error(text: str) -> None:
 @pytest.mark.parametrize("place", ["sixteen", "m.gguf", "threads"])
 def test_half_a_character_is_refused_wherever_it_is_written(place: str) -> None:
     assert "is not YAML" in complaint(GOOD.replace(place, '"\\ud800"'))
+    assert "holds NUL, which no path, variable or command can" in complaint(GOOD.replace(place, '"a\\0b"'))
 
 
 @pytest.mark.parametrize(("name", "why"), [("''", "needs a name"), ("x" * 181, "too long"), ("가" * 21, "too long")])

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import polars as pl
@@ -192,3 +193,10 @@ def test_tables_are_there_by_name(folder: Path) -> None:
     with pytest.raises(BadInput) as raised:
         run.table("rows")
     assert raised.value.code == "table_unknown"
+
+
+@pytest.mark.parametrize("path", ["nowhere", "a\0b", "", 3, None], ids=repr)
+def test_what_is_no_run_is_bad_input(path: Any) -> None:
+    with pytest.raises(BadInput) as raised:
+        whichbits.load_run(path)
+    assert raised.value.code == "run_not_found"

@@ -218,6 +218,9 @@ def test_a_study_is_measured_once(pytester: pytest.Pytester) -> None:
         ("study='none.yaml'", "*ended with exit code 2*"),
         ("folder='runs'", "*does not know folder*"),
         ("", "*no run is named*"),
+        ("'runs'", "*takes words only, such as run='runs'*"),
+        ("run=3", "*takes paths, and run=3 is none*"),
+        ("run='a', study='b'", "*names a run and a study*"),
     ],
 )
 def test_what_cannot_be_opened_is_said(pytester: pytest.Pytester, marker: str, says: str) -> None:
@@ -226,6 +229,32 @@ def test_what_cannot_be_opened_is_said(pytester: pytest.Pytester, marker: str, s
 
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines([says])
+
+
+@pytest.mark.parametrize(
+    ("run", "asserted", "says"),
+    [
+        (None, "assert_within()", "*test_of_nothing*"),
+        (None, "assert_holds()", "*test_of_nothing*"),
+        (None, "assert_within(0.1)", "*gate_unreadable*"),
+        (None, "assert_holds(3)", "*statement_unreadable*"),
+        (None, "assert_within('p50_tpot +10%', baseline='a\\0b')", "*unreadable_file*"),
+        ("a\0b", "assert_within('p50_tpot +10%')", "*unreadable_file*"),
+        ("a\0b", "run", "*run_not_found*"),
+    ],
+)
+def test_what_cannot_be_asserted_is_said_without_our_frames(
+    pytester: pytest.Pytester, tmp_path: Path, run: str | None, asserted: str, says: str
+) -> None:
+    named = str(make_run(tmp_path, loads=(1,))) if run is None else run
+    source = (
+        f"import pytest\n@pytest.mark.whichbits(run={named!r})\ndef test_it(whichbits_run): whichbits_run.{asserted}"
+    )
+    result = outcome(pytester, source)
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([says])
+    result.stdout.no_fnmatch_line("*gated_run.py*")
 
 
 def test_the_plugin_loads_with_the_package() -> None:

@@ -206,6 +206,35 @@ async def test_a_client_that_takes_its_time_does_not_hold_up_the_end(
     writer.close()
 
 
+async def test_what_is_no_request_leaves_the_log_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """It is answered, and the server prints no traceback for it; of what really breaks it does."""
+    address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    stop = asyncio.Event()
+    app = application(tmp_path, "127.0.0.1", None)
+    app.router.add_get("/breaks", _breaks)
+    served = asyncio.ensure_future(view.serve(app, "127.0.0.1", 0, address.set_result, stop.wait()))
+    host = URL(await address)
+    for said in (b"GET /?q=" + 20_000 * b"a" + b" HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", b"\x16\x03\x01\r\n\r\n"):
+        reader, writer = await asyncio.open_connection(host.host, host.port)
+        writer.write(said)
+        assert b" 400 " in await reader.readline()
+        writer.close()
+    assert caplog.text == ""
+
+    reader, writer = await asyncio.open_connection(host.host, host.port)
+    writer.write(b"GET /breaks HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+    assert b" 500 " in await reader.readline()
+    writer.close()
+    assert "it broke" in caplog.text
+    stop.set()
+    await served
+
+
+async def _breaks(_: web.Request) -> web.Response:
+    message = "it broke"
+    raise RuntimeError(message)
+
+
 async def test_names_are_never_markup(browse: Browse, tmp_path: Path) -> None:
     cells = [Cell(0, HOSTILE, 1, None, 0)]
     made = RunWriter.create(tmp_path, replace(manifest(cells=cells), name="x")).folder

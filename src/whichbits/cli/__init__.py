@@ -7,9 +7,10 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, Group
 
-from whichbits.cli.streams import drop, open_the_closed, unread
+from whichbits.cli.fractions import refuse_fractions
+from whichbits.cli.streams import StdoutRefused, drop, open_the_closed, unread, watched
 from whichbits.errors import BadInput, Interrupted, WhichbitsError
 
 if TYPE_CHECKING:
@@ -58,11 +59,13 @@ _VERBS = {
 
 def application(pages: "HelpFormatter | None" = None) -> App:
     """Return the command line; ``pages`` lays out its help in another language than English."""
+    usual = Group.create_default_parameters()
     made = App(
         name="whichbits",
         help_format="plaintext",  # reading Markdown takes a third of the time that `whichbits --help` has
         help_formatter=pages,
         suppress_keyboard_interrupt=False,
+        group_parameters=Group(usual.name, sort_key=usual.sort_key, validator=refuse_fractions),
         help=_QUESTION,
     )
     for name, (place, meaning) in _VERBS.items():
@@ -78,6 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and leave with its exit code; whatever a user can cause is said without a traceback."""
     open_the_closed()
     sys.stderr = unread(sys.stderr)
+    sys.stdout = watched(sys.stdout)
     try:
         code = exit_code(sys.argv[1:] if arguments is None else arguments)
         # The work is done: an impatient Ctrl-C does not change its outcome.
@@ -104,9 +108,10 @@ def exit_code(arguments: Sequence[str]) -> int:
     except (BrokenPipeError, SystemExit):  # rich makes an exit of a closed pipe, with a code of its own
         return _reader_left()
     except OSError as error:
-        if error.errno not in _TOLD:
+        told = _told(error)
+        if told is None:
             raise
-        return _explain(_TOLD[error.errno](error), arguments)
+        return _explain(told, arguments)
     return outcome if isinstance(outcome, int) else 0
 
 
@@ -143,6 +148,24 @@ def _reader_left() -> int:
     return _PIPE_CLOSED
 
 
+def _told(error: OSError) -> BadInput | None:
+    """Return what people can mend of what the system refuses."""
+    if isinstance(error, StdoutRefused):
+        drop()  # Python flushes stdout once more at its end
+        return _stdout_refused(error)
+    kind = _KINDS.get(error.errno or 0)
+    return None if kind is None else kind(error)
+
+
+def _stdout_refused(error: OSError) -> BadInput:
+    return BadInput(
+        "stdout_unwritable",
+        f"what is printed cannot be written: {error.strerror}",
+        why="stdout goes to a file or device that takes no more; files that the command had written beside are whole",
+        fix="send stdout elsewhere; `whichbits report FOLDER` prints a run's answer again",
+    )
+
+
 def _disk_full(error: OSError) -> BadInput:
     place = f" at {error.filename}" if error.filename else ""
     return BadInput(
@@ -163,11 +186,11 @@ def _no_permission(error: OSError) -> BadInput:
     )
 
 
-_TOLD = {
+_KINDS = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), _disk_full),
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), _no_permission),
 }
-"""What the system refuses and people can mend, by its number."""
+"""By the number of the failure."""
 
 
 def _explain(error: WhichbitsError, arguments: Sequence[str]) -> int:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -23,6 +24,7 @@ from whichbits.drive.crew.engage import engaged, refuse_missing_crew
 from whichbits.errors import BadInput, WhichbitsError
 from whichbits.language.language import language
 from whichbits.record.run import Run
+from whichbits.record.sole_writer import sole_writer
 from whichbits.record.writer import RunWriter
 from whichbits.report.progress.live import listener
 from whichbits.serve.engine import engine
@@ -48,9 +50,11 @@ def quality(
     preflight(asked.arms)
     refuse_missing_crew(asked.client)
     insist_on_quality(asked)
-    with listener(plain_lines=plain or None, spoken=language(lang)) as listen:
+    with ExitStack() as held, listener(plain_lines=plain or None, spoken=language(lang)) as listen:
         for arm in asked.arms.values():
             engine(arm.engine).prepare(arm)
+        if study.is_dir():
+            held.enter_context(sole_writer(study))
         writer = _writer(study, asked, output)
         stop = asyncio.Event()
         with stop_on_signals(stop):

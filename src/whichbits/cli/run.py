@@ -42,6 +42,7 @@ from whichbits.language.language import Language, language
 from whichbits.language.phrase import phrase
 from whichbits.record.run import Run
 from whichbits.record.schema import SCHEMA_VERSION, Manifest, SearchRecord
+from whichbits.record.sole_writer import sole_writer
 from whichbits.record.writer import RunWriter
 from whichbits.report.error import print_error
 from whichbits.report.examination import print_diagnoses
@@ -146,7 +147,7 @@ def carry_out(
     """
     traffic_facts(task.study)  # files that cannot be read are known before weights are fetched
     raised = raise_open_files(task.study)
-    with engaged(task.study.client) as crew, ExitStack() as shown:
+    with engaged(task.study.client) as crew, ExitStack() as held, ExitStack() as shown:
         listen = shown.enter_context(listener(plain_lines=plain or None, spoken=language(lang)))
         live = LiveStudy()
         if metrics_at is not None:
@@ -154,7 +155,7 @@ def carry_out(
             listen(Notice(f"metrics at {address}", grave=False))
             listen = _both(listen, live)
         _prepare(tuple(task.arms.values()), listen)
-        writer = _writer(task, output)
+        writer = _writer(task, output, held)
         live.attach(writer)
         if raised is not None:
             writer.note(str(raised))
@@ -230,14 +231,17 @@ def origin_ns(manifest: Manifest) -> int:
     return time.monotonic_ns() - max(elapsed_ns, ended_ns)
 
 
-def _writer(task: Task, output: Path | None) -> RunWriter:
+def _writer(task: Task, output: Path | None, held: ExitStack) -> RunWriter:
     if task.folder is not None:
+        held.enter_context(sole_writer(task.folder))
         writer = RunWriter.reopen(task.folder)
         refuse_changed(writer.manifest.traffic, traffic_facts(task.study))
         left = sum(len(visit.cells) for visit in task.visits)
         writer.note(f"resumed {_now()}" + ("" if task.study.searches else f" with {amount(left, 'cell')} left"))
         return writer
-    return new_writer(new_manifest(task.study), output or Path(task.study.output))
+    writer = new_writer(new_manifest(task.study), output or Path(task.study.output))
+    held.enter_context(sole_writer(writer.folder))
+    return writer
 
 
 def new_writer(manifest: Manifest, parent: Path) -> RunWriter:

@@ -2,8 +2,10 @@
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, TextIO, cast
 
 _STANDARD = (0, 1, 2)
 
@@ -23,6 +25,47 @@ def open_the_closed() -> None:
 def unread(stream: IO[str] | None) -> IO[str]:
     """Return ``stream`` so that writing to it never fails: what nobody can read any more is dropped."""
     return Path(os.devnull).open("w", encoding="utf-8") if stream is None else cast("IO[str]", _Unread(stream))
+
+
+class StdoutRefused(OSError):  # noqa: N818 - the field's words read better than FooError
+    """Stdout takes no more, which says nothing of the disk that runs are on."""
+
+
+def watched(stream: IO[str] | None) -> IO[str] | None:
+    """Return ``stream`` so that its own failures can be told from those of other files, but for a reader's leaving."""
+    return None if stream is None else cast("IO[str]", _Watched(stream))
+
+
+class _Watched:
+    """A text stream, or the bytes below one, whose failures are StdoutRefused."""
+
+    def __init__(self, stream: IO[Any]) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    @property
+    def buffer(self) -> "_Watched":
+        return _Watched(cast("TextIO", self._stream).buffer)
+
+    def write(self, content: Any) -> int:
+        with _naming_stdout():
+            return self._stream.write(content)
+
+    def flush(self) -> None:
+        with _naming_stdout():
+            self._stream.flush()
+
+
+@contextmanager
+def _naming_stdout() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise StdoutRefused(error.errno, error.strerror) from error
 
 
 class _Unread:

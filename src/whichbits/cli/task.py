@@ -11,6 +11,7 @@ from whichbits.conduct.secrets import with_secrets
 from whichbits.errors import BadInput
 from whichbits.record.run import Run
 from whichbits.record.schema import Manifest
+from whichbits.record.sole_writer import refuse_in_use
 from whichbits.serve.engine import engine
 from whichbits.serve.sleep import refuse_sleepless
 from whichbits.study.arm import Arm
@@ -65,6 +66,7 @@ def _anew(study: Study) -> Task:
 
 
 def _rest_of(folder: Path) -> Task:
+    refuse_in_use(folder)
     manifest = Run.load(folder).manifest
     study = with_secrets(recorded_study(folder, manifest), os.environ)
     if study.searches:

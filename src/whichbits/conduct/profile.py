@@ -99,9 +99,8 @@ async def _window(stage: Stage, cell: Cell, running: RunningArm, paths: Profiler
         enough.set()
         await asyncio.wait({traffic})
     tally = traffic.result().tally
-    failed = tally.failed - tally.errors["cancelled"]
-    if failed:
-        return f"of the profiled traffic {amount(failed, 'request')} failed"
+    if tally.failed:
+        return f"of the profiled traffic {amount(tally.failed, 'request')} failed"
     return "the traffic ended before the window did" if early else None
 
 

@@ -14,6 +14,7 @@ from whichbits.study.arm import Arm
 _FREE_MIB = 1024
 _BELOW = 0.99
 _BUSY_PERCENT = 5
+_UNKNOWN = "\N{EN DASH}"
 
 
 def check_gpus(patient: Patient) -> Iterator[Diagnosis]:
@@ -100,15 +101,18 @@ def look_at(state: GpuState, users: list[GpuUser]) -> Iterator[Diagnosis]:
 
 
 def _occupied(subject: str, state: GpuState, users: list[GpuUser]) -> Iterator[Diagnosis]:
-    used, busy = state.memory_used or 0, state.utilisation or 0
-    if used < _FREE_MIB and busy < _BUSY_PERCENT and not users:
+    is_taken = state.memory_used is not None and state.memory_used >= _FREE_MIB
+    is_busy = state.utilisation is not None and state.utilisation >= _BUSY_PERCENT
+    if not (is_taken or is_busy or users):
         return
+    used = _UNKNOWN if state.memory_used is None else f"{state.memory_used / 1024:.1f}"
+    busy = _UNKNOWN if state.utilisation is None else f"{state.utilisation:.0f}"
     who = ", ".join(f"{user.name} (pid {user.pid})" for user in users) or "processes that the driver does not show here"
     yield Diagnosis(
         "gpu_occupied",
-        "problem" if users and used >= _FREE_MIB else "note",
+        "problem" if users and is_taken else "note",
         subject,
-        f"{used / 1024:.1f} GiB are taken, {busy:.0f} % busy: {who}",
+        f"{used} GiB are taken, {busy} % busy: {who}",
         why="vLLM takes its share of the whole memory and dies if that is not free; kernels of others cost time",
         fix="end them, or choose another card with the arm's `gpus`",
     )

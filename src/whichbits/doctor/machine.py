@@ -72,12 +72,12 @@ def memory(container: ContainerLimits) -> Diagnosis:
     machine, limit = psutil.virtual_memory(), container.memory
     if limit is None or limit >= machine.total:
         return good("memory", "memory", f"{machine.available / _GIB:.0f} of {machine.total / _GIB:.0f} GiB available")
+    used = "\N{EN DASH}" if container.memory_used is None else f"{container.memory_used / _GIB:.1f}"
     return Diagnosis(
         "memory_limited",
         "note",
         "memory",
-        f"the container may use {limit / _GIB:.1f} of {machine.total / _GIB:.0f} GiB, "
-        f"and uses {(container.memory_used or 0) / _GIB:.1f}",
+        f"the container may use {limit / _GIB:.1f} of {machine.total / _GIB:.0f} GiB, and uses {used}",
         why="weights pass through this memory on their way to a GPU, and a process beyond the limit is killed unasked",
         fix="allow at least the largest shard of the checkpoint and some GiB more",
     )

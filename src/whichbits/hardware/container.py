@@ -12,6 +12,8 @@ _MEMBERSHIP = Path("/proc/self/cgroup")
 _NO_LIMIT = 2**60
 """Version 1 writes "no limit" as the largest multiple of a page; no machine has as much."""
 
+_MOST_DIGITS = 20
+
 
 @dataclass(frozen=True)
 class ContainerLimits:
@@ -37,8 +39,8 @@ def container_limits(mount: Path = _MOUNT, membership: Path = _MEMBERSHIP) -> Co
 def _memberships(membership: Path) -> Iterator[tuple[str, str]]:
     """Yield the group of each controller; version 2 has one for all, under an empty name."""
     for line in _text(membership).splitlines():
-        _, controllers, group = line.split(":", 2)
-        for controller in controllers.split(","):
+        _, controllers, group = (*line.split(":", 2), "", "")[:3]
+        for controller in controllers.split(",") if group else ():
             yield controller, group
 
 
@@ -84,16 +86,23 @@ def _tightest(folders: list[Path], limit: Callable[[Path], Limit | None]) -> Lim
 
 def _share(quota: str = "", period: str = "") -> float | None:
     """Return quota / period; "max" and -1 are no quota."""
-    return int(quota) / int(period) if quota.strip().isdigit() and period.strip().isdigit() else None
+    whole, part = _whole(period), _whole(quota)
+    return part / whole if whole and part is not None else None
 
 
 def _number(file: Path) -> int | None:
-    text = _text(file).strip()
-    return int(text) if text.isdigit() and int(text) < _NO_LIMIT else None
+    found = _whole(_text(file))
+    return found if found is not None and found < _NO_LIMIT else None
+
+
+def _whole(text: str) -> int | None:
+    """Return a count; None for words, and for what only a broken file would say."""
+    text = text.strip()
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
 def _text(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""

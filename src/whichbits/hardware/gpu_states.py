@@ -1,5 +1,6 @@
 """What NVIDIA cards are doing and may do now, as nvidia-smi tells it, before anything of ours runs on them."""
 
+import math
 from dataclasses import dataclass
 
 from whichbits.hardware.nvidia_smi import PATIENCE_S, NvidiaSmi
@@ -138,6 +139,7 @@ def _state(row: dict[str, str], slowed_by: tuple[str, ...]) -> GpuState:
 
 def _number(cell: str) -> float | None:
     try:
-        return float(cell)
+        found = float(cell)
     except ValueError:  # "[N/A]", "[Not Supported]"
         return None
+    return found if math.isfinite(found) else None

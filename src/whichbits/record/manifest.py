@@ -99,7 +99,7 @@ def _content(folder: Path) -> bytes:
     try:
         insist_on_file(path)
         return path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError) as error:
+    except (FileNotFoundError, NotADirectoryError, ValueError) as error:  # ValueError: NUL is in no name
         raise BadInput(
             "run_not_found",
             f"{folder} is not a run: it has no {FILE_NAME}",

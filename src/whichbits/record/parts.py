@@ -5,7 +5,7 @@ before. When the cell is over its parts become one shard, a slice in memory at a
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from io import BufferedWriter, RawIOBase
 from itertools import pairwise
@@ -147,11 +147,16 @@ def _interrupted(cell: Cell, requests: pa.Table) -> Cell:
         cell,
         state="interrupted",
         requests=requests.num_rows,
-        failed=requests.num_rows - requests.column("error_code").null_count,
+        failed=_failed(requests.column("error_code").to_pylist()),
         started_ns=pc.min(requests.column("scheduled_ns")).as_py(),
         finished_ns=pc.max(requests.column("finished_ns")).as_py(),
         notes=(*cell.notes, "whichbits was killed during the cell: these are the requests that had ended"),
     )
+
+
+def _failed(codes: Iterable[str | None]) -> int:
+    """Count failures; what the user's stop cut off, before the kill, is none."""
+    return sum(code not in (None, "cancelled") for code in codes)
 
 
 def _batch(records: Sequence[RequestRecord]) -> pa.RecordBatch:

@@ -54,6 +54,7 @@ from whichbits.report.wording import (
     leader_text,
     moment,
     number,
+    plain,
     resume_command,
     resumptions,
     short_load,
@@ -101,7 +102,7 @@ def html(
     for most_points, several in groupby(SIZES, key=itemgetter(0)):
         drawn = _drawn(shown(summary, manifest, requests, most_points), len(summary.cells), spoken)
         for _, most_rows in several:
-            text = page.render(said | drawn, most_rows=most_rows).encode()
+            text = plain(page.render(said | drawn, most_rows=most_rows)).encode()
             if len(text) <= MOST_BYTES:
                 return {"report.html": text}
     return {"report.html": text}

@@ -11,7 +11,7 @@ from whichbits.language.phrase import phrase
 from whichbits.record.schema import Cell, Manifest
 from whichbits.report.answer.important import in_short, most_important
 from whichbits.report.fitted import Fitted
-from whichbits.report.wording import VERDICTS, failures, load_text, number, plain
+from whichbits.report.wording import VERDICTS, load_text, number, plain
 
 _LEGEND = phrase("Times in ms; TTFT from the scheduled send. ITL: gaps between chunks.")
 _MOST_FINDINGS = 5
@@ -69,7 +69,7 @@ def _row(cell: CellSummary, *, rated: bool) -> tuple[str, ...]:
     return (
         load_text(cell),
         str(cell.requests),
-        str(failures(cell)),
+        str(cell.failed),
         number(cell.ttft_ms.p50),
         number(cell.ttft_ms.p99),
         number(cell.tpot_ms.p50),

@@ -12,7 +12,7 @@ from whichbits.drive.reasons import known_again
 from whichbits.language.phrase import joined, phrase
 from whichbits.language.recognition import recognise
 from whichbits.record.schema import ArmRecord, Cell, ClientHealth, Fact, Manifest
-from whichbits.report.wording import MISSING, VERDICTS, failures, load_text, number
+from whichbits.report.wording import MISSING, VERDICTS, load_text, number
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def _client_row(cell: CellSummary, recorded: Cell | None) -> ClientRow:
         arm=cell.arm,
         load=load_text(cell),
         repeat=cell.repeat + 1,
-        failed=failures(cell),
+        failed=cell.failed,
         errors=joined(", ", (phrase("{code} x {times}", code=code, times=times) for code, times in cell.errors.items()))
         or MISSING,
         verdict=VERDICTS.get(cell.client_verdict, cell.client_verdict or MISSING),

@@ -72,11 +72,6 @@ def share_text(share: float | None) -> str:
     return f"{min(max(percent, 0.1), 99.9) if percent < 100 else percent:.1f}%"
 
 
-def failures(cell: CellSummary) -> int:
-    """Return the requests that failed; those that the user's stop cut off did not."""
-    return max(0, cell.failed - cell.errors.get("cancelled", 0))
-
-
 def short_load(value: float) -> str:
     """Return a point of the load axis: ``16``, ``5.0``, ``128``; more digits would claim more than is known."""
     return f"{value:.1f}" if value < 10 and value != round(value) else f"{value:.0f}"
@@ -240,7 +235,6 @@ def moment(created: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return text that cannot steer a terminal: control characters but newline and tab become visible."""
-    return "".join(
-        "\N{REPLACEMENT CHARACTER}" if unicodedata.category(c) in ("Cc", "Cf") and c not in "\n\t" else c for c in text
-    )
+    """Return text that cannot steer a terminal or turn a line round: of control characters, newline and tab stay."""
+    odd = (c for c in set(text) - {"\n", "\t"} if unicodedata.category(c) in ("Cc", "Cf"))
+    return text.translate(dict.fromkeys(map(ord, odd), "\N{REPLACEMENT CHARACTER}"))

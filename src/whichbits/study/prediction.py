@@ -155,7 +155,7 @@ def _one_of(kind: str, name: str, known: Iterable[str]) -> str:
     if name in choices:
         return name
     close = get_close_matches(name, choices, n=1)
-    hint = f"did you mean '{close[0]}'?" if close else f"known here: {', '.join(choices)}"
+    hint = f"did you mean '{close[0]}'?" if close else f"known here: {', '.join(choices) or 'none'}"
     message = f"there is no {kind} '{name}'; {hint}"
     raise ValueError(message)
 

@@ -116,10 +116,17 @@ def _plain(root: yaml.Node, name: str) -> Any:
     try:
         for node in _nodes(root):
             if isinstance(node, yaml.ScalarNode):
-                node.value.encode()  # an escape can write half a character, which no file takes
+                _refuse_unwritable(node)
         return yaml.SafeLoader("").construct_document(root)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise _not_yaml(name, error) from None
+
+
+def _refuse_unwritable(node: yaml.ScalarNode) -> None:
+    """Refuse what only an escape can write: half a character, which no file takes, and NUL, which no name may hold."""
+    node.value.encode()
+    if "\0" in node.value:
+        raise ValueError(f"line {node.start_mark.line + 1} holds NUL, which no path, variable or command can")
 
 
 def _environments(root: yaml.Node) -> Iterator[yaml.Node]:

@@ -129,4 +129,13 @@ def load_run(path: str | Path) -> LoadedRun:
     Raises:
         BadInput: ``run_not_found``, ``unreadable_file``, ``run_broken`` or ``run_too_new``.
     """
-    return LoadedRun(Run.load(Path(path)))
+    try:
+        folder = Path(path)
+    except TypeError as error:
+        raise BadInput(
+            "run_not_found",
+            f"{path!r} is not the path of a run",
+            why="a run is opened by the path of its folder",
+            fix="give the path as text, such as runs/2026-11-29T1404-quickstart",
+        ) from error
+    return LoadedRun(Run.load(folder))

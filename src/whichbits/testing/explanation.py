@@ -46,7 +46,7 @@ def refuted(text: str, summary: Summary, *, sure: bool) -> Iterator[str]:
     """Yield why a statement on a run's own numbers does not hold; nothing where it does."""
     names = Names({cell.arm for cell in summary.cells}, {load_of(cell) for cell in summary.cells})
     try:
-        prediction = parse_prediction(text, names)
+        prediction = parse_prediction(_statement(text), names)
     except ValueError as error:
         raise BadInput(
             "statement_unreadable",
@@ -62,6 +62,13 @@ def refuted(text: str, summary: Summary, *, sure: bool) -> Iterator[str]:
     elif found.verdict is None:
         yield f"{text}: not known: {found.measured}"
         yield from _unusable(text, summary)
+
+
+def _statement(text: object) -> str:
+    if isinstance(text, str):
+        return text
+    message = f"{text!r} is no statement"
+    raise ValueError(message)
 
 
 def _change(row: Row) -> str:

@@ -11,6 +11,7 @@ from whichbits.analyze.comparison.pairs import pairs
 from whichbits.analyze.comparison.sources import read_source
 from whichbits.analyze.curves.load_curves import MARGIN
 from whichbits.analyze.summarize import summarize
+from whichbits.errors import BadInput
 from whichbits.tables.loaded_run import LoadedRun, load_run
 from whichbits.testing.explanation import explained, passed_unseen, refuted
 
@@ -48,6 +49,7 @@ class GatedRun:
             BadInput: a limit or a source cannot be read, or nothing can be compared.
         """
         __tracebackhide__ = True
+        _insist_on(limits)
         gates = [read_gate(limit) for limit in limits]
         found = self.comparison(baseline)
         outcomes = [judge(gate, found) for gate in gates]
@@ -69,6 +71,7 @@ class GatedRun:
             BadInput: a statement cannot be read, or names an arm or load that the run does not have.
         """
         __tracebackhide__ = True
+        _insist_on(statements)
         summary = summarize(self.run.run)
         broken = [line for text in statements for line in refuted(text, summary, sure=sure)]
         if broken:
@@ -83,3 +86,14 @@ class GatedRun:
         against = self.baseline if baseline is None else baseline
         sources = [self.path] if against is None else [against, self.path]
         return compare(pairs([read_source(str(source)) for source in sources]), MARGIN)
+
+
+def _insist_on(given: tuple[str, ...]) -> None:
+    """Refuse to hold a run against nothing: such a test could not fail."""
+    if not given:
+        raise BadInput(
+            "test_of_nothing",
+            "no limit or statement is given, so that the test could not fail",
+            why="it is forgotten, or a list that was unpacked is empty",
+            fix='give at least one, such as assert_within("p99_ttft +10%")',
+        )

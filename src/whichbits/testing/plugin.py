@@ -83,10 +83,16 @@ def _asked(request: pytest.FixtureRequest) -> dict[str, Path | None]:
     told: dict[str, Any] = {} if marker is None else dict(marker.kwargs)
     if unknown := told.keys() - set(_WORDS):
         pytest.fail(f"the marker `whichbits` does not know {', '.join(sorted(unknown))}", pytrace=False)
+    if marker is not None and marker.args:
+        pytest.fail(f"the marker `whichbits` takes words only, such as run={marker.args[0]!r}", pytrace=False)
+    if None not in (told.get("run"), told.get("study")):
+        pytest.fail("the marker `whichbits` names a run and a study: one is tested", pytrace=False)
     root = request.config.rootpath
     found: dict[str, Path | None] = {}
     for word in _WORDS:
         option = None if word == "study" else request.config.getoption(f"--whichbits-{word}")
         value = told.get(word, option)
+        if not isinstance(value, str | Path | None):
+            pytest.fail(f"the marker `whichbits` takes paths, and {word}={value!r} is none", pytrace=False)
         found[word] = None if value is None else root / value
     return found

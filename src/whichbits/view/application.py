@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import get_args
 from urllib.parse import quote
 
 from aiohttp import web
+from aiohttp.http import HttpProcessingError
 from aiohttp.typedefs import Handler, Middleware
 
 from whichbits.analyze.comparison.comparison import Comparison, compare
@@ -170,6 +172,17 @@ def _page(text: str, status: int = 200) -> web.Response:
     return web.Response(text=text, content_type="text/html", status=status)
 
 
+def _log() -> logging.Logger:
+    """Return the log of what breaks here; a request that is none has its answer, and breaks nothing."""
+    log = logging.getLogger(__name__)
+    log.addFilter(_is_ours)
+    return log
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    return record.exc_info is None or not isinstance(record.exc_info[1], HttpProcessingError)
+
+
 async def serve(
     app: web.Application, host: str, port: int, ready: Callable[[str], None], stop: Awaitable[object]
 ) -> None:
@@ -178,7 +191,7 @@ async def serve(
     Raises:
         OSError: the port is taken, or the host is not ours.
     """
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=_GRACE_S)
+    runner = web.AppRunner(app, access_log=None, logger=_log(), shutdown_timeout=_GRACE_S)
     await runner.setup()
     try:
         await web.TCPSite(runner, host, port).start()

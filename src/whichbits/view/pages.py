@@ -35,7 +35,7 @@ from whichbits.report.comparison.wording import (
     shown,
     title_of,
 )
-from whichbits.report.wording import number
+from whichbits.report.wording import number, plain
 from whichbits.study.model import load_name
 from whichbits.view.catalogue import Entry
 from whichbits.view.files import RunFile
@@ -135,7 +135,7 @@ class Pages:
         ]
         words = {"progress_words": PROGRESS, "source_words": SOURCES, "client_words": CLIENT}
         values = {"language": code, "languages": others, "asked": self._asked(), **words, **values}
-        return _environment(code).get_template(template).render(**values)
+        return plain(_environment(code).get_template(template).render(**values))
 
 
 def report_style() -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.analyze.make_cell import summaries
+from tests.analyze.make_cell import summaries, summary
 from tests.analyze.make_observed import arm, room
 from tests.record.make_run import manifest
 from whichbits.analyze.answer.ranking import Compared
@@ -168,3 +168,21 @@ def test_what_would_flip_it_names_the_crossing_the_room_and_causes() -> None:
     assert not any("requests of more than" in each for each in bound.would_flip)
     assert free.would_flip[-1].startswith("CUDA graphs")
     assert free.not_known == ("what fewer bits cost in answers: measure quality beside speed", "eager: without it")
+
+
+def test_the_value_named_is_the_median_that_tables_show() -> None:
+    """The geometric mean, by which arms are ranked, is 150."""
+    made = [summary("w8a8", 8, value, repeat) for repeat, value in enumerate((100.0, 225.0))]
+    made += [summary("w4a16", 8, 50.0, repeat) for repeat in (0, 1)]
+
+    found = regimes(compared(made))["high_load_throughput"]
+
+    assert "output throughput 163 at 8 concurrent requests, " in found.text
+
+
+def test_values_of_arms_that_met_different_repeats_are_said_to_be_adjusted() -> None:
+    made = [summary("w8a8", 8, 100.0, 0), summary("w8a8", 8, 120.0, 1), summary("w4a16", 8, 50.0, 0)]
+
+    found = regimes(compared(made))["high_load_throughput"]
+
+    assert "at 8 concurrent requests (adjusted, as arms met different repeats), " in found.text

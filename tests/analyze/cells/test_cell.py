@@ -80,6 +80,15 @@ def test_goodput_counts_failures_and_joint_misses_against_the_cell() -> None:
     assert found.errors == {"connection_lost": 1}
 
 
+def test_what_the_users_stop_cut_off_has_neither_failed_nor_been_served() -> None:
+    records = [record(0), failed(record(1)), replace(failed(record(2)), error_code="cancelled")]
+
+    found = cell_summary(CELL, table_of(CELL, records))
+
+    assert (found.requests, found.served, found.failed) == (3, 1, 1)
+    assert found.errors == {"connection_lost": 1, "cancelled": 1}
+
+
 def test_a_cell_that_never_ran_has_no_numbers() -> None:
     found = cell_summary(CELL, table_of(CELL, []), slo=Slo(ttft_ms=50))
 

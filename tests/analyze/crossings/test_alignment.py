@@ -124,7 +124,7 @@ def test_the_loads_that_hold_are_told_best_arm_first() -> None:
     (finding,) = slo_loads(cells)
 
     assert "99% of requests hold the SLO" in finding.text
-    assert ": a up to at least 4; b up to 1.0; c at no load." in finding.text
+    assert ": a up to at least 4; b up to 1.0 (1 to 4); c at no load." in finding.text
     assert finding.evidence[1] == "b: 1000 of 1000 at 1, 500 of 1000 at 4"
 
 

@@ -41,3 +41,12 @@ def test_what_is_broken_below_is_not_held_for_what_comes_above() -> None:
 @pytest.mark.parametrize(("sent", "sure"), [(380, False), (381, True)])
 def test_a_share_is_sure_from_as_many_requests_as_can_prove_it(sent: int, sure: bool) -> None:
     assert (capacity({1: (sent, sent)}).low is not None) is sure
+
+
+def test_bounds_are_loads_that_were_met() -> None:
+    """Between 8, which surely holds, and 64, which surely does not, nothing tells where the share falls below."""
+    found = capacity({8: (1000, 1000), 64: (800, 1000), 128: (100, 1000)})
+
+    assert (found.low, found.high) == (8, 64)
+    assert found.load is not None
+    assert 8 < found.load < 10

@@ -51,3 +51,10 @@ def test_a_sample_of_many_values_is_bounded_and_has_their_median() -> None:
 
     assert SAMPLE / 2 <= len(sample.values) <= SAMPLE
     assert abs(median(sample.values) / 500_000 - 1) < 0.005
+
+
+def test_what_the_users_stop_cut_off_has_neither_failed_nor_been_served() -> None:
+    tally = Tally()
+    tally.add([record(), failed(record()), replace(failed(record()), error_code="cancelled")])
+
+    assert (tally.requests, tally.served, tally.failed) == (3, 1, 1)

@@ -119,8 +119,32 @@ def test_an_arm_at_high_load_that_may_be_as_good_at_low_load_needs_no_handover()
     found = lead(replace(summary, answer=replace(summary.answer, regimes=regimes)))
 
     assert found is not None
-    assert found.serve == "Serve fp16 at low load as at high load (1 to 32 concurrent requests)."
-    assert found.more.endswith("w4a8 may be as good: the numbers do not tell them apart.")
+    told = "Serve fp16 at high load; at low load nothing tells it from w4a8 (1 to 32 concurrent requests)."
+    assert found.serve == told
+    assert found.more.endswith("At low load w4a8 may be as good.")
+
+
+def test_who_may_be_as_good_in_some_regimes_only_is_said_of_these() -> None:
+    summary = answered("w4a8", "w4a8", "w4a8")
+    assert summary.answer is not None
+    low, latency, throughput = summary.answer.regimes
+    regimes = (replace(low, level_with=("w8a8", "fp16")), latency, replace(throughput, level_with=("w8a8",)))
+
+    found = lead(replace(summary, answer=replace(summary.answer, regimes=regimes)))
+
+    assert found is not None
+    assert found.more.endswith(
+        "At low load w8a8 and fp16 may be as good. At high load w8a8 may be as good in throughput."
+    )
+
+
+def test_cells_that_did_not_run_are_no_repeats() -> None:
+    summary = make_summary()
+    planned = tuple(replace(cell, cell=100 + cell.cell, repeat=1, state="planned") for cell in summary.cells)
+
+    told = {check.text for check in checks(replace(summary, cells=(*summary.cells, *planned)))}
+
+    assert "loads were met once: how much repeats differ was not measured" in told
 
 
 def test_a_search_that_met_some_loads_once_does_not_pass_for_a_run_without_repeats() -> None:

@@ -7,6 +7,7 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -254,6 +255,15 @@ def test_the_end_does_not_wait_for_a_client_that_says_nothing_more(monkeypatch: 
         assert begun.wait(60)
     assert "metrics" not in {thread.name for thread in threading.enumerate()}
     connection.close()
+
+
+def test_clients_that_say_nothing_keep_no_scraper_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many there are: the scraper is answered while all but the oldest are still there."""
+    monkeypatch.setattr("whichbits.report.prometheus.endpoint._PATIENCE_S", None)
+    with endpoint("127.0.0.1", 0, lambda: "told\n") as address, ExitStack() as silent:
+        oldest, *_ = [silent.enter_context(raw(address, b"GET /metr")) for _ in range(40)]
+        assert ask(address) == (200, "told\n")
+        assert oldest.recv(1) == b""  # hung up, for the sake of those who came later
 
 
 def test_a_host_that_is_no_name_is_bad_input() -> None:

@@ -35,6 +35,8 @@ class Judge(NamedTuple):
     metric: Metric
     load: float
     unit: AxisUnit
+    shown: Mapping[str, float] = {}
+    """By arm the median of its repeats there, as tables have it, where all arms met the same repeats; else nothing."""
 
 
 def ranked(compared: Compared, by: Judge, values: Mapping[str, float], unknown: Sequence[str] = ()) -> Regime:
@@ -52,13 +54,19 @@ def ranked(compared: Compared, by: Judge, values: Mapping[str, float], unknown: 
         "{title}{name} {value} at {place}, {lead:.0%} ahead of {after}{level}",
         title=phrase("{best}: ", best=best),
         name=METRICS[by.metric].name,
-        value=number(values[best]),
-        place=place(by.load, by.unit),
+        value=number(by.shown.get(best, values[best])),
+        place=_place(by),
         lead=lead,
         after=after,
         level=level_words(level),
     )
     return Regime(by.name, best, text, by.metric, by.load, level, after, lead)
+
+
+def _place(by: Judge) -> str:
+    """Return the load, and where values are not those of a table, why."""
+    told = place(by.load, by.unit)
+    return told if by.shown else phrase("{place} (adjusted, as arms met different repeats)", place=told)
 
 
 def place(load: float, unit: AxisUnit) -> str:

@@ -8,7 +8,7 @@ from whichbits.analyze.answer.ranking import Compared, Judge, Name, level_words,
 from whichbits.analyze.answer.scope import holds_for, not_known, would_flip
 from whichbits.analyze.answer.under_slo import under_slo
 from whichbits.analyze.curves.left_out import asked_loads, left_out
-from whichbits.analyze.curves.load_curves import METRICS, curves, load_unit, paired
+from whichbits.analyze.curves.load_curves import METRICS, curves, load_unit, medians, paired
 from whichbits.analyze.summary import Metric
 from whichbits.analyze.summary.verdicts import Answer, Regime
 from whichbits.language.phrase import joined, phrase
@@ -84,7 +84,9 @@ def _judged(compared: Compared, name: Name, metric: Metric) -> Regime | None:
     at = 0 if lowest else -1
     values = dict(zip(arms, np.exp(logs[:, at]).tolist(), strict=True))
     unknown = [arm for arm in compared.arms if arm not in found and any(cell.arm == arm for cell in compared.cells)]
-    regime = ranked(compared, Judge(name, metric, float(loads[at]), unit), values, unknown)
+    load = float(loads[at])
+    judge = Judge(name, metric, load, unit, medians({arm: found[arm] for arm in arms}, load))
+    regime = ranked(compared, judge, values, unknown)
     return regime if loads[at] == asked[at] else _not_known(compared, metric, regime, asked[at], loads)
 
 

@@ -107,8 +107,8 @@ def _kv_bound(arms: Mapping[str, ArmSummary]) -> list[str]:
 
 def _traffic(study: Mapping[str, Any], cells: Sequence[CellSummary]) -> str | None:
     kind = _kind(study, cells)
-    served = [cell for cell in cells if cell.prompt_tokens and cell.requests > cell.failed]
-    requests = sum(cell.requests - cell.failed for cell in served)
+    served = [cell for cell in cells if cell.prompt_tokens and cell.served]
+    requests = sum(cell.served for cell in served)
     if not requests:
         return kind
     prompt = sum(cell.prompt_tokens or 0 for cell in served) / requests

@@ -11,7 +11,16 @@ from dataclasses import replace
 import numpy as np
 
 from whichbits.analyze.answer.ranking import Compared, Judge, Name, level_words, place, ranked
-from whichbits.analyze.curves.load_curves import MARGIN, METRICS, curves, load_unit, load_words, paired, unit_behind
+from whichbits.analyze.curves.load_curves import (
+    MARGIN,
+    METRICS,
+    curves,
+    load_unit,
+    load_words,
+    medians,
+    paired,
+    unit_behind,
+)
 from whichbits.analyze.curves.slo import below_use, enough, held_words, slo_counts, wilson
 from whichbits.analyze.summary import Metric, SloCapacity
 from whichbits.analyze.summary.verdicts import Regime
@@ -254,4 +263,5 @@ def _next(compared: Compared, arms: Sequence[str], metric: Metric, load: float) 
     if load not in loads:
         return None
     values = dict(zip(arms, np.exp(logs[:, loads.tolist().index(load)]).tolist(), strict=True))
-    return ranked(compared, Judge(_NAME, metric, load, unit), values)
+    judge = Judge(_NAME, metric, load, unit, medians({arm: found[arm] for arm in arms}, load))
+    return ranked(compared, judge, values)

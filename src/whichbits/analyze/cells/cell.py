@@ -3,6 +3,7 @@
 from collections import Counter
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from whichbits.analyze.cache.expected import ExpectedRate
@@ -40,7 +41,7 @@ from whichbits.analyze.load.shape import CLOSED, LoadShape
 from whichbits.analyze.load.steady import steady, steady_state
 from whichbits.analyze.summary import CellSummary
 from whichbits.record.schema import Cell
-from whichbits.record.timelines import Timelines
+from whichbits.record.timelines import Booleans, Timelines
 from whichbits.study.model import Slo
 
 
@@ -83,6 +84,7 @@ def _of_requests(  # noqa: PLR0913 - as above
     held = steady(timelines, shape)
     gaps = itl_ms(timelines)
     seen = engine_view(counts)
+    errors = _errors(requests)
     hit_rate = prefix_hit_rate(timelines, [counted.total for counted in counts.values()])
     return CellSummary(
         cell=cell.cell,
@@ -92,8 +94,8 @@ def _of_requests(  # noqa: PLR0913 - as above
         repeat=cell.repeat,
         state=cell.state,
         requests=len(timelines),
-        failed=int((~timelines.succeeded).sum()),
-        errors=_errors(requests),
+        failed=sum(errors.values()) - errors.get("cancelled", 0),
+        errors=errors,
         client_verdict=None if cell.client is None else cell.client.verdict,
         ttft_ms=ttft,
         ttft_from_send_ms=from_send,
@@ -129,7 +131,7 @@ def _of_requests(  # noqa: PLR0913 - as above
         steady=steady_state(timelines, held) if len(timelines) else None,
         drain=drain(timelines),
         arrival_rates=arrival_rates(cell, timelines, shape, held.window),
-        **_against(slo, timelines, work.duration_s),
+        **_against(slo, cell, timelines, work.duration_s),
     )
 
 
@@ -139,8 +141,19 @@ def _errors(requests: pa.Table) -> dict[str, int]:
     return dict(sorted(codes.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _against(slo: Slo | None, timelines: Timelines, duration_s: float | None) -> dict[str, Any]:
+def _against(slo: Slo | None, cell: Cell, timelines: Timelines, duration_s: float | None) -> dict[str, Any]:
     if slo is None or not len(timelines):
         return {}
-    held = int(good(timelines, slo).sum())
-    return {"goodput_requests_per_s": per_second(held, duration_s), "slo_share": held / len(timelines)}
+    held = good(timelines, slo)
+    return {
+        "goodput_requests_per_s": per_second(int(held.sum()), duration_s),
+        "slo_share": int(held.sum()) / len(timelines),
+        "slo_misses_at_start": _misses_at_start(cell, timelines, held),
+    }
+
+
+def _misses_at_start(cell: Cell, timelines: Timelines, held: Booleans) -> int | None:
+    if cell.concurrency is None or cell.request_rate is not None:
+        return None
+    opening = np.argsort(timelines.sent_ns, kind="stable")[: cell.concurrency]  # what was never sent comes last
+    return int((~held[opening]).sum())

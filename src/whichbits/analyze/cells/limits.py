@@ -59,8 +59,8 @@ def arm_capacity(arm: ArmSummary, cells: Sequence[CellSummary], manifest: Manife
 
 
 def _demand(cells: Sequence[CellSummary], study: Mapping[str, Any], replicas: int) -> Demand | None:
-    served = [cell for cell in cells if cell.prompt_tokens is not None and cell.requests > cell.failed]
-    requests = sum(cell.requests - cell.failed for cell in served)
+    served = [cell for cell in cells if cell.prompt_tokens is not None and cell.served]
+    requests = sum(cell.served for cell in served)
     if not requests:
         return None
     traffic = study.get("traffic") or {}

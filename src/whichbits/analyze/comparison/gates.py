@@ -64,7 +64,7 @@ def read_gate(text: str) -> Gate:
     Raises:
         BadInput: ``gate_unreadable`` or ``gate_metric_unknown``.
     """
-    found = _GATE.fullmatch(text)
+    found = _GATE.fullmatch(text) if isinstance(text, str) else None  # of a test, which nobody checks for types
     percent = float(found["percent"]) if found else math.nan
     if found is None or (found["sign"] == "-" and percent >= 100) or percent == 0:
         raise BadInput(

@@ -105,5 +105,5 @@ def _different_work(metric: Metric, pair: Pair) -> str | None:
 
 
 def _per_request(cell: CellSummary, name: str) -> float | None:
-    tokens, good = getattr(cell, name), cell.requests - cell.failed
-    return tokens / good if tokens and good > 0 else None
+    tokens = getattr(cell, name)
+    return tokens / cell.served if tokens and cell.served else None

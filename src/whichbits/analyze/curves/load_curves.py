@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -182,3 +182,11 @@ def paired(chosen: Sequence[Curve]) -> tuple[Floats, Floats]:
     }
     found = {load: row for load in loads if (row := levels(met[load])) is not None}
     return np.array(list(found)), np.array(list(found.values())).reshape(len(found), len(chosen)).T
+
+
+def medians(chosen: Mapping[str, Curve], load: float) -> dict[str, float]:
+    """Return the median over repeats of each arm's value at a load; nothing unless all met the same repeats there."""
+    met = {arm: {repeat: log for (at, repeat), log in curve.items() if at == load} for arm, curve in chosen.items()}
+    if len({frozenset(each) for each in met.values()}) > 1:
+        return {}
+    return {arm: float(np.median(np.exp(list(each.values())))) for arm, each in met.items() if each}

@@ -29,8 +29,9 @@ def slo_capacities(cells: Sequence[CellSummary], arms: Sequence[str], share: flo
 def slo_capacity(cells: Sequence[CellSummary], arm: str, unit: AxisUnit, share: float = SHARE) -> SloCapacity | None:
     """Return where the share of good requests first falls below ``share``, linear in log load between loads.
 
-    Its bounds are where the Wilson bounds of that share do (Wilson 1927; requests of all repeats together). They take
-    requests as independent: under a queue that comes and goes they are too narrow. More load is taken to hold no
+    Its bounds are loads that were met: the highest that is sure to hold and the lowest that is sure to break, by the
+    bounds of that share (Wilson 1927; requests of all repeats together); in between nothing tells how it falls. They
+    take requests as independent: under a queue that comes and goes they are too narrow. More load is taken to hold no
     better: a load that is proven by many requests speaks for lower ones that were met with few.
     """
     sent, held = slo_counts(cells, arm, unit)
@@ -40,14 +41,11 @@ def slo_capacity(cells: Sequence[CellSummary], arm: str, unit: AxisUnit, share: 
     n, good = np.array([sent[load] for load in loads]), np.array([held[load] for load in loads])
     low, high = wilson(good, n)
     proven = np.maximum.accumulate(low[::-1])[::-1]
-    estimate, at_least, at_most = (_last_load(loads, shares, share) for shares in (good / n, proven, high))
-    if estimate is None or (at_least is not None and at_least > estimate):
-        at_least = estimate
-    beyond = bool((good / n >= share).all())
-    if high[0] < share:
-        at_most = float(loads[0])
-    sure_to_break = None if (high >= share).all() else at_most
-    found = SloCapacity(arm, share, estimate, at_least, sure_to_break, beyond)
+    estimate = _last_load(loads, good / n, share)
+    sure_to_hold, sure_to_break = _last(loads[proven >= share]), _first(loads[high < share])
+    if estimate is None or (sure_to_hold is not None and sure_to_hold > estimate):
+        sure_to_hold = estimate
+    found = SloCapacity(arm, share, estimate, sure_to_hold, sure_to_break, bool((good / n >= share).all()))
     return replace(found, left_out=_left_out(cells, arm, unit), lowest=float(loads[0]))
 
 
@@ -161,6 +159,14 @@ def _left_out(cells: Sequence[CellSummary], arm: str, unit: AxisUnit) -> tuple[L
 def _why_unused(cell: CellSummary) -> str | None:
     """Say why a cell tells nothing of the SLO; failed requests do: they break it."""
     return why_left_out(cell) if cell.state != "done" or cell.client_verdict == "client_limited" else None
+
+
+def _first(loads: Floats) -> float | None:
+    return float(loads[0]) if loads.size else None
+
+
+def _last(loads: Floats) -> float | None:
+    return float(loads[-1]) if loads.size else None
 
 
 def _last_load(loads: Floats, shares: Floats, wanted: float) -> float | None:

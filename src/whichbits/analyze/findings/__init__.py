@@ -28,6 +28,7 @@ from whichbits.analyze.findings.measurement import (
 )
 from whichbits.analyze.findings.mocks import mocked
 from whichbits.analyze.findings.observed import Check, Observed
+from whichbits.analyze.findings.opening import missed_at_start
 from whichbits.analyze.findings.pace import computed_prompts, loaded_not_read
 from whichbits.analyze.findings.phases import (
     latency_split,
@@ -104,6 +105,7 @@ CHECKS: tuple[Check, ...] = (
     tails,
     alignments,
     service_levels,
+    missed_at_start,
     bought,
     kernel_times,
     answers_differ,

@@ -182,16 +182,14 @@ def _batch_words(cell: CellSummary) -> str:
 
 
 def _is_short(cell: CellSummary) -> bool:
-    served = cell.requests - cell.failed
-    if served <= 0 or not cell.output_tokens:
+    if not cell.served or not cell.output_tokens:
         return False
-    return cell.output_tokens / served < SHORT or cell.excluded_from_tpot > EXCLUDED * served
+    return cell.output_tokens / cell.served < SHORT or cell.excluded_from_tpot > EXCLUDED * cell.served
 
 
 def _short_words(cell: CellSummary) -> str:
-    served = cell.requests - cell.failed
     return phrase(
         "{output_tokens:.1f} output tokens a request; {excluded_from_tpot} without TPOT",
-        output_tokens=cell.output_tokens / served,
+        output_tokens=cell.output_tokens / cell.served,
         excluded_from_tpot=cell.excluded_from_tpot,
     )

@@ -29,7 +29,12 @@ def failures(observed: Observed) -> Iterator[Finding]:
     for cell in observed.cells:
         if cell.failed:
             causes = joined(
-                ", ", (phrase("{code} x {count}", code=code, count=count) for code, count in cell.errors.items())
+                ", ",
+                (
+                    phrase("{code} x {count}", code=code, count=count)
+                    for code, count in cell.errors.items()
+                    if code != "cancelled"
+                ),
             )
             text = phrase(
                 "{place}: {failed} of {requests} failed ({causes}).",
@@ -43,7 +48,7 @@ def failures(observed: Observed) -> Iterator[Finding]:
 
 def untold_tokens(observed: Observed) -> Iterator[Finding]:
     """Name cells in which answers came without their count of tokens: what is counted by tokens is unknown there."""
-    silent = [cell for cell in observed.done if cell.requests > cell.failed and cell.output_tokens_per_s is None]
+    silent = [cell for cell in observed.done if cell.served and cell.output_tokens_per_s is None]
     if silent:
         text = phrase(
             "Answers came without usage in {cells}: nobody says how many tokens they have, so that TPOT and "

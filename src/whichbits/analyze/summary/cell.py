@@ -47,6 +47,8 @@ class CellSummary:
     prefix_hit_rate: float | None
     goodput_requests_per_s: float | None = None
     slo_share: float | None = None
+    slo_misses_at_start: int | None = None
+    """Of a closed loop's opening wave, the one request a stream that is sent at once, how many are not good."""
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
     """95 % intervals by address (``tpot_ms.p50``): what the requests of this one cell leave open.
 
@@ -97,3 +99,8 @@ class CellSummary:
     drain: Drain | None = None
     arrival_rates: ArrivalRates | None = None
     """None in a closed loop."""
+
+    @property
+    def served(self) -> int:
+        """Requests that succeeded: neither failed nor cut off by the user's stop."""
+        return max(0, self.requests - self.failed - self.errors.get("cancelled", 0))

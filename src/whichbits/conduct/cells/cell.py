@@ -75,7 +75,7 @@ async def _counted(
 ) -> tuple[Sequence[RequestRecord], TokenCountSource | None]:
     """Count the tokens of answers that came without usage; those on disk came with it."""
     if running.tells_usage:
-        return (), "usage" if capture.tally.requests > capture.tally.failed else None
+        return (), "usage" if capture.tally.served else None
     return await count_tokens(stage.study.arms[cell.arm], running, capture.records)
 
 

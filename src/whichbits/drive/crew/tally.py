@@ -50,8 +50,13 @@ class Tally:
 
     @property
     def failed(self) -> int:
-        """Requests that did not succeed, cancelled ones included."""
-        return self.errors.total()
+        """Requests that did not succeed, but for those that the user's stop cut off."""
+        return self.errors.total() - self.errors["cancelled"]
+
+    @property
+    def served(self) -> int:
+        """Requests that succeeded."""
+        return self.requests - self.errors.total()
 
     def add(self, records: Iterable[RequestRecord]) -> None:
         """Count requests that are over."""

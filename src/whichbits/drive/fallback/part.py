@@ -180,7 +180,7 @@ class _Driver:
         answer = read_answer(exchange)
         record = to_record(exchange, answer, self.part.clock_origin_ns)
         self.finished += 1
-        self.failed += not record.succeeded
+        self.failed += record.error_code not in (None, "cancelled")
         self.chunks += len(record.chunk_ns)
         self.gaps += answer.separate_gaps
         self.short_gaps += answer.short_gaps

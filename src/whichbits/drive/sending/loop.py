@@ -271,7 +271,7 @@ class Loop:
 
     def _file(self, exchange: Exchange, answer: Answer) -> None:
         self.ended += 1
-        self.failed += exchange.failure is not None
+        self.failed += exchange.failure is not None and exchange.failure.code != "cancelled"
         self._finished.add(exchange, answer)
 
 

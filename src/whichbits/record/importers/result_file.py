@@ -68,10 +68,11 @@ def read_file(path: Path) -> ResultFile:
         if size > _MOST_BYTES:
             raise _too_large(path, size)
         content = path.read_bytes()
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: NUL is in no name
+        reason = error.strerror if isinstance(error, OSError) else error
         raise BadInput(
             "unreadable_file",
-            f"{path} cannot be read: {error.strerror}.",
+            f"{path} cannot be read: {reason}.",
             why="It does not exist here, is a folder, or belongs to someone else.",
             fix="Check the path and its permissions.",
         ) from error

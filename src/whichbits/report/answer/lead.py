@@ -1,7 +1,7 @@
 """What a reader sees first: the answer in one sentence, how far the run may be trusted, and what nobody knows."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from whichbits.report.answer.important import DOUBTS, in_short
 from whichbits.report.answer.predicted import cautions, is_predicted
 from whichbits.report.answer.validity import loads_text
 from whichbits.report.cells.pooled import pooled
-from whichbits.report.wording import LOAD_NAMES, failures, short_load
+from whichbits.report.wording import LOAD_NAMES, short_load
 
 _TOLD_BY_CHECKS = {"requests_failed", "client_limited", "unfinished"}
 _SHADOWS = {"cache_reset_unverified", "hit_rate_unexpected"}
@@ -59,7 +59,7 @@ def lead(summary: Summary) -> Lead | None:
         return None
     (then,) = chosen
     if then in low.level_with:
-        return _throughout(then, summary)
+        return _throughout(then, summary, ahead_at_low=low.arm)
     said = phrase("Serve {low} at low load and {high} at high load.", low=low.arm, high=then)
     return Lead(said, _handovers(summary, low.arm, then))
 
@@ -82,20 +82,50 @@ def unknowns(summary: Summary, say: Say = str) -> tuple[Unknown, ...]:
     return (*_quality(summary.answer, summary), *asked)
 
 
-def _throughout(arm: str, summary: Summary) -> Lead:
+def _throughout(arm: str, summary: Summary, ahead_at_low: str | None = None) -> Lead:
+    """Name one arm for all loads; ``ahead_at_low`` is another that is ahead of it at low load, but not beyond doubt."""
     regimes = () if summary.answer is None else summary.answer.regimes
-    named = (other for regime in regimes for other in (regime.arm, *regime.level_with))
-    level = dict.fromkeys(other for other in named if other is not None and other != arm)
-    unit = LOAD_NAMES[summary.load_unit]
-    said = phrase(
-        "Serve {arm} at low load as at high load ({loads} {unit}).", arm=arm, loads=loads_text(summary), unit=unit
+    rivals = tuple((regime, tuple(_rivals(regime, arm))) for regime in regimes)
+    loads, unit = loads_text(summary), LOAD_NAMES[summary.load_unit]
+    said = (
+        phrase("Serve {arm} at low load as at high load ({loads} {unit}).", arm=arm, loads=loads, unit=unit)
+        if ahead_at_low is None
+        else phrase(
+            "Serve {arm} at high load; at low load nothing tells it from {low} ({loads} {unit}).",
+            arm=arm,
+            low=ahead_at_low,
+            loads=loads,
+            unit=unit,
+        )
     )
-    sure = (
-        phrase("{level} may be as good: the numbers do not tell them apart.", level=listed(level))
-        if level
-        else phrase("It is told apart from every other arm in each regime.")
-    )
-    return Lead(said, joined(" ", (*_exceptions(summary, {arm, *level}), sure)))
+    level = {other for _, others in rivals for other in others}
+    return Lead(said, joined(" ", (*_exceptions(summary, {arm, *level}), *_sure(rivals))))
+
+
+def _rivals(regime: Regime, arm: str) -> Iterator[str]:
+    """Name the arms that may be as good in a regime as the one that is named for all."""
+    named = dict.fromkeys((regime.arm, *regime.level_with))
+    yield from (other for other in named if other is not None and other != arm)
+
+
+def _sure(rivals: Sequence[tuple[Regime, Sequence[str]]]) -> Iterator[str]:
+    """Say which arms may be as good, once where they are the same in every regime."""
+    alike = {frozenset(others) for _, others in rivals}
+    if alike == {frozenset()} or not alike:
+        yield phrase("It is told apart from every other arm in each regime.")
+    elif len(alike) == 1:
+        yield phrase("{level} may be as good: the numbers do not tell them apart.", level=listed(rivals[0][1]))
+    else:
+        yield from (_may_do(regime, others) for regime, others in rivals if others)
+
+
+def _may_do(regime: Regime, others: Sequence[str]) -> str:
+    level = listed(others)
+    if regime.regime == "low_load":
+        return phrase("At low load {level} may be as good.", level=level)
+    if regime.regime == "high_load_latency":
+        return phrase("At high load {level} may be as good in latency.", level=level)
+    return phrase("At high load {level} may be as good in throughput.", level=level)
 
 
 def _exceptions(summary: Summary, arms: AbstractSet[str]) -> Iterator[str]:
@@ -153,7 +183,7 @@ def _predicted(summary: Summary) -> tuple[Check, ...]:
 
 
 def _requests(summary: Summary) -> Iterable[Check]:
-    sent, failed = sum(cell.requests for cell in summary.cells), sum(map(failures, summary.cells))
+    sent, failed = sum(cell.requests for cell in summary.cells), sum(cell.failed for cell in summary.cells)
     if failed:
         yield Check(
             good=False, text=phrase("{failed:,} of {requests} failed", failed=failed, requests=amount(sent, "request"))
@@ -192,7 +222,8 @@ def _client(summary: Summary) -> Iterable[Check]:
 
 
 def _repeats(summary: Summary) -> Iterable[Check]:
-    counts = [len(each.cells) for each in pooled(summary)]
+    done = (sum(cell.state == "done" for cell in each.cells) for each in pooled(summary))
+    counts = [count for count in done if count]
     fewest, most = min(counts, default=0), max(counts, default=0)
     if fewest > 1:
         times = (

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from rich.console import RenderableType
 from rich.text import Text
 
+from whichbits.analyze.crossings.bands import SPREAD
 from whichbits.analyze.summary import Summary
 from whichbits.analyze.summary.verdicts import Answer, Regime
 from whichbits.language.language import Say
 from whichbits.language.phrase import Phrase, joined, listed, phrase
 from whichbits.language.recognition import recognise
-from whichbits.report.answer.lead import Check, Unknown, checks, unknowns
+from whichbits.report.answer.lead import Check, Unknown, checks, lead, unknowns
 from whichbits.report.cells.measures import DRAWN, MEASURES
 from whichbits.report.grid import grid
 from whichbits.report.wording import MISSING, plain
@@ -55,7 +56,7 @@ def rows(summary: Summary) -> tuple[Row, ...]:
             each.arm or MISSING,
             _told(each),
             _told(each, "level", "level_words"),
-            _sure(each),
+            _sure(each, summary),
         )
         for each in regimes
     )
@@ -68,6 +69,8 @@ def scope(summary: Summary) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 def terminal(summary: Summary, say: Say) -> Iterable[RenderableType]:
     """Return the regimes as a table, and where their scope is told: it fills a terminal."""
+    if served := lead(summary):
+        yield Text.assemble((plain(say(served.serve)), "bold"), " ", plain(say(served.more)))
     table = grid(3, gap=2)
     for row in rows(summary):
         table.add_row(say(row.name), Text(plain(row.arm), style="bold"), Text(plain(say(row.why))))
@@ -147,10 +150,12 @@ def _unit(metric: str) -> str | None:
     return measure.unit if measure else "ms" if metric.partition(".")[0].endswith("_ms") else None
 
 
-def _sure(regime: Regime) -> str:
+def _sure(regime: Regime, summary: Summary) -> str:
     """Return which arms may be as good."""
     if regime.arm is None:
         return MISSING
     if regime.level_with:
         return phrase("{arms} may be as good", arms=listed(regime.level_with))
+    if any(each.spread_assumed for each in summary.crossovers if each.metric == regime.metric):
+        return phrase("told apart from every other arm, if repeats differ by {spread:.0%}", spread=SPREAD)
     return phrase("told apart from every other arm")

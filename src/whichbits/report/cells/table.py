@@ -8,7 +8,7 @@ from whichbits.analyze.summary import Summary
 from whichbits.language.phrase import joined, phrase
 from whichbits.report.cells.measures import MEASURES, Measure
 from whichbits.report.cells.pooled import Pooled, pooled
-from whichbits.report.wording import BEST, MISSING, STATES, THIN, VERDICTS, failures, number
+from whichbits.report.wording import BEST, MISSING, STATES, THIN, VERDICTS, number
 
 _GRAVITY = {"client_ok": 0, "client_suspect": 1, "client_limited": 2}
 
@@ -71,7 +71,7 @@ class Row:
     @property
     def failed(self) -> int:
         """Failed requests of all repeats, without those that the user's stop cut off."""
-        return sum(failures(cell) for cell in self.pooled.cells)
+        return sum(cell.failed for cell in self.pooled.cells)
 
     @property
     def verdict(self) -> str:

@@ -54,7 +54,7 @@ def _run(exported: Exported) -> dict[str, Any]:
 
 def _scenario(exported: Exported) -> dict[str, Any]:
     cell = exported.cell
-    good = exported.summary.requests - exported.summary.failed
+    good = exported.summary.served
     load: dict[str, Any] = {
         "tool": "whichbits",
         "tool_version": version("whichbits"),
@@ -89,8 +89,8 @@ def _engine(exported: Exported) -> dict[str, Any]:
 
 def _aggregate(exported: Exported) -> dict[str, Any]:
     cell = exported.summary
-    good = cell.requests - cell.failed
-    requests: dict[str, Any] = {"total": cell.requests, "failures": cell.failed}
+    good = cell.served
+    requests: dict[str, Any] = {"total": cell.requests, "failures": cell.requests - good}
     for name, tokens in (("input_length", cell.prompt_tokens), ("output_length", cell.output_tokens)):
         mean = _mean(tokens, good)
         requests |= {} if mean is None else {name: {"units": "count", "mean": mean}}

@@ -47,8 +47,8 @@ def _totals(exported: Exported) -> dict[str, Any]:
     cell = exported.summary
     return {
         "duration": cell.duration_s,
-        "completed": cell.requests - cell.failed,
-        "failed": cell.failed,
+        "completed": cell.served,
+        "failed": cell.requests - cell.served,
         "total_input_tokens": cell.prompt_tokens,
         "total_output_tokens": cell.output_tokens,
         "request_throughput": cell.requests_per_s,

@@ -1,4 +1,4 @@
-"""The address at which Prometheus scrapes a study: one small server in a thread, beside the loop that leads."""
+"""The address at which Prometheus scrapes a study: one small server in threads, beside the loop that leads."""
 
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
@@ -6,8 +6,8 @@ from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from socket import AF_INET, AF_INET6, SHUT_RDWR, AddressFamily, socket
-from socketserver import TCPServer
-from threading import Thread
+from socketserver import TCPServer, ThreadingMixIn
+from threading import Lock, Thread
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,6 +18,7 @@ from whichbits.report.prometheus.family import CONTENT_TYPE
 _OURS = frozenset({"localhost", "127.0.0.1", "::1"})
 _POLL_S = 0.05
 _PATIENCE_S = 5.0
+_MOST_CLIENTS = 16
 
 
 @contextmanager
@@ -25,8 +26,8 @@ def endpoint(host: str, port: int, text: Callable[[], str]) -> Iterator[str]:
     """Serve ``text()`` at /metrics while the block runs; yield the address. Port 0 takes a free one.
 
     On a loopback address only requests that name this machine are answered: a web page elsewhere can make a browser
-    send requests here under a name of its own. One request is answered at a time, so that scrapers cannot crowd out
-    the study.
+    send requests here under a name of its own. Metrics are made for one request at a time, so that scrapers cannot
+    crowd out the study; clients that say nothing hold up nobody.
 
     Raises:
         BadInput: ``metrics_no_port``, or ``host_empty``.
@@ -57,10 +58,17 @@ def _bound(host: str, port: int, text: Callable[[], str]) -> "_Server":
     return server
 
 
-class _Server(HTTPServer):
+class _Server(ThreadingMixIn, HTTPServer):
     address_family: AddressFamily = AF_INET
+    daemon_threads = True
+    block_on_close = False
     _ending = False
-    _asking: socket | None = None
+
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        """Listen at ``address``."""
+        self._asking: dict[socket, None] = {}
+        self._lock = Lock()
+        super().__init__(address, handler)
 
     def server_bind(self) -> None:
         """Take the port; HTTPServer would also ask for this machine's full name, which can take seconds."""
@@ -69,22 +77,39 @@ class _Server(HTTPServer):
         self.server_name = str(name)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer, unless the end has come."""
-        self._asking = request
-        if not self._ending:
+        """Answer, unless the end has come; where too many are asking, who began first has had time enough."""
+        with self._lock:
+            welcome = not self._ending
+            if welcome:
+                for longest in list(self._asking)[: 1 - _MOST_CLIENTS]:
+                    _hang_up(longest)
+                    del self._asking[longest]
+                self._asking[request] = None
+        if welcome:
             super().process_request(request, client_address)
         else:
             self.shutdown_request(request)
 
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection that is over."""
+        with self._lock:
+            self._asking.pop(request, None)
+        super().shutdown_request(request)
+
     def hang_up(self) -> None:
         """Let go of whoever is asking: a study does not wait at its end for a client that takes its time."""
-        self._ending, asking = True, self._asking
-        if asking is not None:
-            with suppress(OSError):  # it has its answer and is gone
-                asking.shutdown(SHUT_RDWR)
+        with self._lock:
+            self._ending = True
+            for asking in self._asking:
+                _hang_up(asking)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of a client that left in the middle: stderr is the study's."""
+
+
+def _hang_up(asking: socket) -> None:
+    with suppress(OSError):  # it has its answer and is gone
+        asking.shutdown(SHUT_RDWR)
 
 
 def _hostname(named: str) -> str:
@@ -103,8 +128,10 @@ def _told(text: Callable[[], str]) -> tuple[HTTPStatus, str]:
 
 
 def _handler(text: Callable[[], str], *, only_us: AbstractSet[str] | None) -> type[BaseHTTPRequestHandler]:
+    one_at_a_time = Lock()
+
     class Handler(BaseHTTPRequestHandler):
-        timeout = _PATIENCE_S  # a client that says nothing holds up the next one no longer
+        timeout = _PATIENCE_S
 
         def do_GET(self) -> None:
             if only_us is not None and _hostname(self.headers.get("Host", "")) not in only_us:
@@ -112,7 +139,9 @@ def _handler(text: Callable[[], str], *, only_us: AbstractSet[str] | None) -> ty
             elif self.path.partition("?")[0] != "/metrics":
                 self._answer(HTTPStatus.NOT_FOUND, "Metrics are at /metrics.\n")
             else:
-                self._answer(*_told(text))
+                with one_at_a_time:
+                    told = _told(text)
+                self._answer(*told)
 
         def _answer(self, status: HTTPStatus, content: str) -> None:
             body = content.encode()
