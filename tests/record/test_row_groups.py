@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.record.make_run import make_run
+from whichbits.errors import BadInput
 from whichbits.record import row_groups
 from whichbits.record.arrays import integers
 from whichbits.record.row_groups import RowGroups
@@ -50,3 +51,24 @@ def test_a_file_of_one_group_is_read_as_before(tmp_path: Path) -> None:
     pq.write_table(whole, folder / "requests.parquet", write_statistics=False)
 
     assert same_rows(Run.load(folder).of_cell(4), whole.filter(pc.field("cell") == 4))
+
+
+def test_a_byte_that_was_changed_is_told_or_changes_nothing(tmp_path: Path) -> None:
+    folder = make_run(tmp_path)
+    path, whole = folder / "requests.parquet", Run.load(folder).requests
+    kept = path.read_bytes()
+    footer = 8 + int.from_bytes(kept[-8:-4], "little")
+
+    def read_with_a_change(at: int) -> pa.Table | str:
+        path.write_bytes(kept[:at] + bytes([kept[at] ^ 0x10]) + kept[at + 1 :])
+        try:
+            return Run.load(folder).requests
+        except BadInput as error:
+            return error.code
+
+    read = [read_with_a_change(at) for at in range(4, len(kept) - footer, 97)]
+
+    told = [found for found in read if isinstance(found, str)]
+    assert all(found.equals(whole) for found in read if not isinstance(found, str))
+    assert set(told) == {"run_broken"}
+    assert len(told) > 20

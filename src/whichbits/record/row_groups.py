@@ -54,7 +54,7 @@ class RowGroups:
         path = self._folder / MERGED
         try:
             insist_on_file(path)
-            return pq.ParquetFile(path) if path.exists() else None
+            return pq.ParquetFile(path, page_checksum_verification=True) if path.exists() else None
         except (pa.ArrowException, OSError) as error:
             raise broken(self._folder, f"{path.name} cannot be read: {error}") from error
 

@@ -31,6 +31,8 @@ STORAGE: dict[str, Any] = {
     "use_dictionary": [field.name for field in SCHEMA if pa.types.is_dictionary(field.type)],
     # Consecutive times differ by little: stored as differences they take a fraction of the plain eight bytes.
     "column_encoding": {"chunk_ns.list.element": "DELTA_BINARY_PACKED"},
+    # Readers see by it that a disk or a copy changed a byte; else some changed bytes are other numbers.
+    "write_page_checksum": True,
 }
 
 
@@ -99,7 +101,7 @@ def _read(folder: Path, path: Path) -> pa.Table:
     try:
         insist_on_file(path)
         # Not pq.read_table: for nothing that is needed here it loads pyarrow.dataset, and with it pandas.
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
             table = file.read(use_threads=False)
         return in_our_schema(folder, table)
     except (pa.ArrowException, OSError, KeyError, ValueError) as error:
