@@ -138,6 +138,19 @@ def test_who_may_be_as_good_in_some_regimes_only_is_said_of_these() -> None:
     )
 
 
+def test_an_arm_that_every_regime_names_or_holds_for_as_good_is_served() -> None:
+    summary = answered("w4a8", "fp16", "w4a8")
+    assert summary.answer is not None
+    low, latency, throughput = summary.answer.regimes
+    regimes = (low, replace(latency, level_with=("w4a8",)), throughput)
+
+    found = lead(replace(summary, answer=replace(summary.answer, regimes=regimes)))
+
+    assert found is not None
+    assert found.serve == "Serve w4a8 at low load as at high load (1 to 32 concurrent requests)."
+    assert found.more.endswith("At high load fp16 may be as good in latency.")
+
+
 def test_cells_that_did_not_run_are_no_repeats() -> None:
     summary = make_summary()
     planned = tuple(replace(cell, cell=100 + cell.cell, repeat=1, state="planned") for cell in summary.cells)

@@ -52,8 +52,8 @@ def lead(summary: Summary) -> Lead | None:
     if summary.answer is None:
         return None
     low, *high = summary.answer.regimes
-    if low.arm is not None and all(regime.arm == low.arm for regime in high):
-        return _throughout(low.arm, summary)
+    if (everywhere := _everywhere(summary.answer.regimes)) is not None:
+        return _throughout(everywhere, summary, ahead_at_low=None if low.arm == everywhere else low.arm)
     chosen = {regime.arm for regime in high if regime.arm is not None and not _named_by_chance(regime, summary)}
     if low.arm is None or len(chosen) != 1 or low.arm in chosen:
         return None
@@ -62,6 +62,13 @@ def lead(summary: Summary) -> Lead | None:
         return _throughout(then, summary, ahead_at_low=low.arm)
     said = phrase("Serve {low} at low load and {high} at high load.", low=low.arm, high=then)
     return Lead(said, _handovers(summary, low.arm, then))
+
+
+def _everywhere(regimes: Sequence[Regime]) -> str | None:
+    """Return the arm that each regime names or holds for as good; of several the one that most of them name."""
+    named = Counter(regime.arm for regime in regimes)
+    fit = [arm for arm, _ in named.most_common() if all(arm in (one.arm, *one.level_with) for one in regimes)]
+    return fit[0] if fit else None
 
 
 def checks(summary: Summary, say: Say = str) -> tuple[Check, ...]:
