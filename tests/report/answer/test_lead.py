@@ -121,7 +121,7 @@ def test_an_arm_at_high_load_that_may_be_as_good_at_low_load_needs_no_handover()
     assert found is not None
     told = "Serve fp16 at high load; at low load nothing tells it from w4a8 (1 to 32 concurrent requests)."
     assert found.serve == told
-    assert found.more.endswith("At low load w4a8 may be as good.")
+    assert found.more.endswith("At low load w4a8 may be as good or better.")
 
 
 def test_who_may_be_as_good_in_some_regimes_only_is_said_of_these() -> None:
@@ -134,7 +134,7 @@ def test_who_may_be_as_good_in_some_regimes_only_is_said_of_these() -> None:
 
     assert found is not None
     assert found.more.endswith(
-        "At low load w8a8 and fp16 may be as good. At high load w8a8 may be as good in throughput."
+        "At low load w8a8 and fp16 may be as good or better. At high load w8a8 may be as good or better in throughput."
     )
 
 
@@ -148,7 +148,19 @@ def test_an_arm_that_every_regime_names_or_holds_for_as_good_is_served() -> None
 
     assert found is not None
     assert found.serve == "Serve w4a8 at low load as at high load (1 to 32 concurrent requests)."
-    assert found.more.endswith("At high load fp16 may be as good in latency.")
+    assert found.more.endswith("At high load fp16 may be as good or better in latency.")
+
+
+def test_one_repeat_tells_arms_apart_by_an_assumption_only() -> None:
+    summary = answered("w4a8", "w4a8", "w4a8")
+    assert summary.answer is not None
+    by_tpot = tuple(replace(regime, metric="tpot_ms.p50") for regime in summary.answer.regimes)
+    met_once = tuple(replace(each, metric="tpot_ms.p50", spread_assumed=True) for each in summary.crossovers)
+
+    found = lead(replace(summary, answer=replace(summary.answer, regimes=by_tpot), crossovers=met_once))
+
+    assert found is not None
+    assert found.more.endswith("It is told apart from every other arm in each regime, if repeats differ by 2%.")
 
 
 def test_cells_that_did_not_run_are_no_repeats() -> None:

@@ -51,16 +51,29 @@ def ranked(compared: Compared, by: Judge, values: Mapping[str, float], unknown: 
     level = tuple(arm for arm in others if is_level(compared.crossovers, (best, arm), by.metric, by.load))
     level = (*level, *unknown)
     text = phrase(
-        "{title}{name} {value} at {place}, {lead:.0%} ahead of {after}{level}",
+        "{title}{name} {value} at {place}, {lead:.0%} ahead of {after}{reach}{level}",
         title=phrase("{best}: ", best=best),
         name=METRICS[by.metric].name,
         value=number(by.shown.get(best, values[best])),
         place=_place(by),
         lead=lead,
         after=after,
+        reach=_reach(compared.crossovers, (best, after), by, lead),
         level=level_words(level),
     )
     return Regime(by.name, best, text, by.metric, by.load, level, after, lead)
+
+
+def _reach(crossovers: Sequence[Crossover], pair: tuple[str, str], by: Judge, lead: float) -> str:
+    """Return within what a lead may be, by the two arms' own repeats; nothing where these tell another lead."""
+    each = between(crossovers, pair, by.metric)
+    if each is None or by.load not in each.loads or not each.ratio_intervals:
+        return ""
+    low, high = each.ratio_intervals[each.loads.index(by.load)]
+    if (each.arms[0] == pair[0]) == METRICS[by.metric].lower_is_better:
+        low, high = 1 / high, 1 / low
+    within = low - 1 <= lead <= high - 1
+    return phrase(" ({low:.0%} to {high:.0%})", low=low - 1, high=high - 1) if within else ""
 
 
 def _place(by: Judge) -> str:

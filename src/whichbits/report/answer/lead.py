@@ -6,6 +6,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from whichbits.analyze.amounts import cells_of
+from whichbits.analyze.crossings.bands import SPREAD
 from whichbits.analyze.curves.load_curves import METRICS
 from whichbits.analyze.summary import Recommendation, Summary
 from whichbits.analyze.summary.verdicts import Answer, Regime
@@ -106,7 +107,13 @@ def _throughout(arm: str, summary: Summary, ahead_at_low: str | None = None) -> 
         )
     )
     level = {other for _, others in rivals for other in others}
-    return Lead(said, joined(" ", (*_exceptions(summary, {arm, *level}), *_sure(rivals))))
+    assumed = any(spread_is_assumed(regime, summary) for regime in regimes)
+    return Lead(said, joined(" ", (*_exceptions(summary, {arm, *level}), *_sure(rivals, assumed=assumed))))
+
+
+def spread_is_assumed(regime: Regime, summary: Summary) -> bool:
+    """Say whether what tells a regime's arms apart rests on an assumption of how much repeats differ."""
+    return any(each.spread_assumed for each in summary.crossovers if each.metric == regime.metric)
 
 
 def _rivals(regime: Regime, arm: str) -> Iterator[str]:
@@ -115,11 +122,18 @@ def _rivals(regime: Regime, arm: str) -> Iterator[str]:
     yield from (other for other in named if other is not None and other != arm)
 
 
-def _sure(rivals: Sequence[tuple[Regime, Sequence[str]]]) -> Iterator[str]:
+def _sure(rivals: Sequence[tuple[Regime, Sequence[str]]], *, assumed: bool) -> Iterator[str]:
     """Say which arms may be as good, once where they are the same in every regime."""
     alike = {frozenset(others) for _, others in rivals}
     if alike == {frozenset()} or not alike:
-        yield phrase("It is told apart from every other arm in each regime.")
+        yield (
+            phrase(
+                "It is told apart from every other arm in each regime, if repeats differ by {spread:.0%}.",
+                spread=SPREAD,
+            )
+            if assumed
+            else phrase("It is told apart from every other arm in each regime.")
+        )
     elif len(alike) == 1:
         yield phrase("{level} may be as good: the numbers do not tell them apart.", level=listed(rivals[0][1]))
     else:
@@ -129,10 +143,10 @@ def _sure(rivals: Sequence[tuple[Regime, Sequence[str]]]) -> Iterator[str]:
 def _may_do(regime: Regime, others: Sequence[str]) -> str:
     level = listed(others)
     if regime.regime == "low_load":
-        return phrase("At low load {level} may be as good.", level=level)
+        return phrase("At low load {level} may be as good or better.", level=level)
     if regime.regime == "high_load_latency":
-        return phrase("At high load {level} may be as good in latency.", level=level)
-    return phrase("At high load {level} may be as good in throughput.", level=level)
+        return phrase("At high load {level} may be as good or better in latency.", level=level)
+    return phrase("At high load {level} may be as good or better in throughput.", level=level)
 
 
 def _exceptions(summary: Summary, arms: AbstractSet[str]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from whichbits.analyze.summary.verdicts import Answer, Regime
 from whichbits.language.language import Say
 from whichbits.language.phrase import Phrase, joined, listed, phrase
 from whichbits.language.recognition import recognise
-from whichbits.report.answer.lead import Check, Unknown, checks, lead, unknowns
+from whichbits.report.answer.lead import Check, Unknown, checks, lead, spread_is_assumed, unknowns
 from whichbits.report.cells.measures import DRAWN, MEASURES
 from whichbits.report.grid import grid
 from whichbits.report.wording import MISSING, plain
@@ -156,6 +156,6 @@ def _sure(regime: Regime, summary: Summary) -> str:
         return MISSING
     if regime.level_with:
         return phrase("{arms} may be as good", arms=listed(regime.level_with))
-    if any(each.spread_assumed for each in summary.crossovers if each.metric == regime.metric):
+    if spread_is_assumed(regime, summary):
         return phrase("told apart from every other arm, if repeats differ by {spread:.0%}", spread=SPREAD)
     return phrase("told apart from every other arm")
