@@ -1,6 +1,6 @@
 """How long ``whichbits report`` takes on runs of mock timings, how large its page is, and how soon a browser has it.
 
-    python benchmarks/report_speed.py [--shape 1M] [--lang en] [--times 3] [--browser] [--every]
+    python -m benchmarks.report_speed [--shape 1M] [--lang en] [--times 3] [--browser] [--every]
 
 Each report is made by a new process, as a user's is. The best of some is what a quiet machine gives; processor time and
 the ratio to an empty ``whichbits --help`` say more where it is not. With ``--browser``, Chromium opens the page through
