@@ -107,7 +107,7 @@ class Field:
             load = float(self.loads[at])
             if _at(told, load) is not False:
                 continue
-            if at and runs and runs[-1][-1] == self.loads[at - 1]:
+            if runs and runs[-1][-1] == self.loads[at - 1]:
                 runs[-1].append(load)
             else:
                 runs.append([load])

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from whichbits.analyze.curves.load_curves import HEADLINES, METRICS, Curve, curves, load_unit
+from whichbits.analyze.curves.load_curves import HEADLINES, METRICS, by_load, curves, load_unit
 from whichbits.analyze.summary import CellSummary, Metric
 
 MOST_ARMS = 12
@@ -41,16 +41,9 @@ def _places(cells: Sequence[CellSummary]) -> Iterator[dict[str, float]]:
     for metric in HEADLINES:
         at_load: dict[float, dict[str, float]] = defaultdict(dict)
         for arm, curve in curves(cells, metric, unit).items():
-            for load, value in _means(curve).items():
-                at_load[load][arm] = value
+            for load, met in by_load(curve).items():
+                at_load[load][arm] = sum(met.values()) / len(met)
         yield from (_behind(values, metric) for values in at_load.values())
-
-
-def _means(curve: Curve) -> dict[float, float]:
-    found: dict[float, list[float]] = defaultdict(list)
-    for (load, _), value in curve.items():
-        found[load].append(value)
-    return {load: sum(values) / len(values) for load, values in found.items()}
 
 
 def _behind(values: dict[str, float], metric: Metric) -> dict[str, float]:

@@ -171,22 +171,28 @@ def curves(cells: Iterable[CellSummary], metric: Metric, unit: AxisUnit) -> dict
     return {arm: {place: log for place, log in curve.items() if place in telling} for arm, curve in found.items()}
 
 
+def by_load(curve: Curve) -> dict[float, dict[int, float]]:
+    """Return ln(value) by repeat, for each load."""
+    found: dict[float, dict[int, float]] = defaultdict(dict)
+    for (load, repeat), log in curve.items():
+        found[load][repeat] = log
+    return dict(found)
+
+
 def paired(chosen: Sequence[Curve]) -> tuple[Floats, Floats]:
     """Return the loads at which all curves can be compared, and per curve ln(value) there: shapes (L,), (curves, L).
 
     Repeats are averaged in log space; those that only some curves have serve as far as others tell what they shift.
     """
-    loads = sorted(set.intersection(*({load for load, _ in curve} for curve in chosen)))
-    met = {
-        load: [{repeat: log for (at, repeat), log in curve.items() if at == load} for curve in chosen] for load in loads
-    }
-    found = {load: row for load in loads if (row := levels(met[load])) is not None}
+    met = [by_load(curve) for curve in chosen]
+    loads = sorted(set.intersection(*map(set, met)))
+    found = {load: row for load in loads if (row := levels([of_one[load] for of_one in met])) is not None}
     return np.array(list(found)), np.array(list(found.values())).reshape(len(found), len(chosen)).T
 
 
 def medians(chosen: Mapping[str, Curve], load: float) -> dict[str, float]:
     """Return the median over repeats of each arm's value at a load; nothing unless all met the same repeats there."""
-    met = {arm: {repeat: log for (at, repeat), log in curve.items() if at == load} for arm, curve in chosen.items()}
+    met = {arm: by_load(curve).get(load, {}) for arm, curve in chosen.items()}
     if len({frozenset(each) for each in met.values()}) > 1:
         return {}
     return {arm: float(np.median(np.exp(list(each.values())))) for arm, each in met.items() if each}

@@ -1,6 +1,6 @@
 """Requests that miss the SLO because a closed loop sends its first wave at once."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from whichbits.analyze.curves.slo import SHARE
 from whichbits.analyze.findings.observed import Observed, each, places
@@ -26,24 +26,23 @@ def missed_at_start(observed: Observed) -> Iterator[Finding]:
         )
 
 
-def missed(cells: Sequence[CellSummary]) -> int:
-    """Return how many requests of these cells miss the SLO."""
-    return sum(round((1 - (cell.slo_share or 0.0)) * cell.requests) for cell in cells)
+def _missed(cell: CellSummary) -> int:
+    return round((1 - (cell.slo_share or 0.0)) * cell.requests)
 
 
 def _is_broken_by_its_start(cell: CellSummary) -> bool:
     at_start, streams = cell.slo_misses_at_start, cell.concurrency or 0
     if cell.state != "done" or cell.slo_share is None or not at_start or not 1 < streams < cell.requests:
         return False
-    later, allowed = missed([cell]) - at_start, (1 - SHARE) * (cell.requests - streams)
-    return cell.slo_share < SHARE and later <= (1 - _MOST) * missed([cell]) and later <= allowed
+    later, allowed = _missed(cell) - at_start, (1 - SHARE) * (cell.requests - streams)
+    return cell.slo_share < SHARE and later <= (1 - _MOST) * _missed(cell) and later <= allowed
 
 
 def _words(cell: CellSummary) -> str:
     return phrase(
         "{at_start} of {missed} misses among the first {streams} of {requests}",
         at_start=cell.slo_misses_at_start,
-        missed=missed([cell]),
+        missed=_missed(cell),
         streams=cell.concurrency,
         requests=cell.requests,
     )
