@@ -1,11 +1,12 @@
 """The small study's numbers again in runs of hostile shapes: hundreds of arms, of loads, of repeats."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import combinations, pairwise, product
 
 from tests.report.make_summary import explained, make_manifest, make_summary
 from whichbits.analyze.latency.request_timelines import CellRequests, RequestTimes, Sample
-from whichbits.analyze.summary import Finding, Recommendation, Summary
+from whichbits.analyze.summary import CellSummary, Finding, Recommendation, Summary
 from whichbits.record.schema import Cell, Manifest
 
 _COMPARED = 12
@@ -45,24 +46,28 @@ def vast(arms: int, loads: int, repeats: int = 1, name: str = "arm") -> tuple[Su
         slo_capacities=tuple(replace(summary.slo_capacities[0], arm=arm) for arm in names),
         profiles=tuple(replace(summary.profiles[0], arm=arm) for arm in names),
     )
-    kept = manifest.cells[0]
     return found, replace(
         manifest,
         study=manifest.study | {"arms": {arm: {"weight_format": "fp16", "model": "x" * 60} for arm in names}},
         arms={arm: replace(record, arm=arm) for arm in names},
-        cells=tuple(
-            Cell(
-                cell.cell,
-                cell.arm,
-                cell.concurrency,
-                None,
-                cell.repeat,
-                "done",
-                client=kept.client,
-                notes=(f"a note {cell.cell}",),
-            )
-            for cell in cells
-        ),
+        cells=recorded(cells, manifest),
+    )
+
+
+def recorded(cells: Iterable[CellSummary], small: Manifest) -> tuple[Cell, ...]:
+    """What is recorded of each of these cells, with the client of the small study."""
+    return tuple(
+        Cell(
+            cell.cell,
+            cell.arm,
+            cell.concurrency,
+            None,
+            cell.repeat,
+            "done",
+            client=small.cells[0].client,
+            notes=(f"a note {cell.cell}",),
+        )
+        for cell in cells
     )
 
 

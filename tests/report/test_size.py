@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from tests.report.make_summary import explained, make_manifest, make_summary
-from tests.report.make_vast import flights, vast
+from tests.report.make_vast import flights, recorded, vast
 from whichbits.analyze.summary import Summary
 from whichbits.language.language import language
-from whichbits.record.schema import Cell, Fact, Manifest
+from whichbits.record.schema import Fact, Manifest
 from whichbits.report.html import MOST_BYTES, html
 from whichbits.report.markdown import MOST_BYTES as MARKDOWN_BYTES
 from whichbits.report.markdown import markdown
@@ -25,21 +25,7 @@ def large(loads: int, repeats: int) -> tuple[Summary, Manifest]:
     cells = tuple(
         replace(cell, cell=number, concurrency=load, repeat=repeat) for number, (cell, load, repeat) in enumerate(keys)
     )
-    health = manifest.cells[0].client
-    recorded = tuple(
-        Cell(
-            cell.cell,
-            cell.arm,
-            cell.concurrency,
-            None,
-            cell.repeat,
-            "done",
-            client=health,
-            notes=(f"a note {cell.cell}",),
-        )
-        for cell in cells
-    )
-    return replace(summary, cells=cells), replace(manifest, cells=recorded)
+    return replace(summary, cells=cells), replace(manifest, cells=recorded(cells, manifest))
 
 
 def page(summary: Summary, manifest: Manifest, code: str = "en") -> bytes:
